@@ -193,11 +193,6 @@ impl Stream {
         Ok(known)
     }
 
-    /// Whether the native stream ends with this object.
-    pub(crate) fn is_owned(&self) -> bool {
-        self.native.is_owned()
-    }
-
     fn new(context: &Arc<Context>, kind: StreamKind, ownership: Ownership, raw: RawStream) -> Self {
         Self {
             header: Header::new::<Self>(),

@@ -59,7 +59,7 @@ class exec_ref : public detail::ref<cushim_exec> {
   [[nodiscard]] result<std::uint32_t> flags() const {
     return detail::ask<std::uint32_t>(cushim_exec_get_flags, get());
   }
-  // A CUgraphExec, and so a cudaGraphExec_t.
+  // A CUgraphExec, and so a cudaGraphExec_t, of an exec with native_launches or device_launch; refused for others.
   [[nodiscard]] result<CUgraphExec> native() const { return detail::ask<CUgraphExec>(cushim_exec_native, get()); }
   // CUDA 13.1.
   [[nodiscard]] result<std::uint32_t> id() const { return detail::ask<std::uint32_t>(cushim_exec_get_id, get()); }
@@ -79,6 +79,7 @@ class [[nodiscard]] exec : public detail::owning<exec, exec_ref, cushim_exec_des
     if (options.auto_free) raw.flags |= static_cast<std::uint32_t>(CUSHIM_EXEC_AUTO_FREE);
     if (options.device_launch) raw.flags |= static_cast<std::uint32_t>(CUSHIM_EXEC_DEVICE_LAUNCH);
     if (options.node_priority) raw.flags |= static_cast<std::uint32_t>(CUSHIM_EXEC_NODE_PRIORITY);
+    if (options.native_launches) raw.flags |= static_cast<std::uint32_t>(CUSHIM_EXEC_NATIVE_LAUNCHES);
     raw.upload_stream = options.upload_stream.get();
     cushim_exec_result reason = cushim_options_of<cushim_exec_result>();
     cushim_exec handle = nullptr;

@@ -38,6 +38,8 @@ struct exec_options {
   bool device_launch = false;
   // Nodes run with their own priorities; CUDA 11.7.
   bool node_priority = false;
+  // Others launch it, too, by its native handle: each launch is then slower.
+  bool native_launches = false;
   // A stream in which it is uploaded to the device.
   stream_ref upload_stream;
 };

@@ -4,17 +4,20 @@
 //! |---|---|
 //! | `primary` | the primary context of a device |
 //! | `captures` | captures that are under way in a context |
+//! | `own_events` | events of the library's own, by which it tells when work is done |
 //! | `current` | which context is current on a thread |
 //! | `state` | whether a context is valid, corrupted or destroyed |
 //! | `peer_access` | access of one context to another's memory |
 
 mod captures;
 mod current;
+mod own_events;
 mod peer_access;
 mod primary;
 mod state;
 
 pub use current::NativeContext;
+pub(crate) use own_events::OwnEvent;
 
 use crate::device::Device;
 use crate::driver::calls::context::{self as calls, RawContext};
@@ -25,6 +28,7 @@ use crate::object::native::{self, Ownership, Place, twice};
 use crate::object::registry::Registry;
 use crate::object::slot::Slot;
 use captures::Captures;
+use own_events::OwnEvents;
 use state::{DESTROYED, is_another};
 use std::fmt;
 use std::sync::Arc;
@@ -49,6 +53,8 @@ pub struct Context {
     streams: [Slot; 2],
     /// The captures of this library's that are under way in it.
     captures: Captures,
+    /// Events by which the library tells when work in it is done, and that nobody uses now.
+    own_events: OwnEvents,
 }
 
 object!(Context: Context, header);
@@ -148,6 +154,7 @@ impl Context {
             lost: AtomicI32::new(0),
             streams: [const { Slot::new() }; 2],
             captures: Captures::default(),
+            own_events: OwnEvents::default(),
         });
         KNOWN.add(device.driver(), native.addr(), &context);
         context
@@ -316,13 +323,22 @@ impl Place for Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        let has_events = self.own_events.has_any();
+        // With the context they went.
+        let events = (has_events && !self.is_gone()).then(|| std::mem::take(&mut self.own_events));
         let Some(raw) = self.raw.take() else { return };
         KNOWN.remove(self.driver(), raw.handle().addr(), self);
-        if !*self.owned.get_mut() {
+        let is_owned = *self.owned.get_mut();
+        if !is_owned && events.is_none() {
             return;
         }
         let (device, kind, lost) = (Arc::clone(&self.device), self.kind(), self.lost());
-        native::release(self.driver(), self, move |context| end(raw, &device, kind, lost, context));
+        native::release(self.driver(), self, move |context| {
+            if let Some(events) = events {
+                events.destroy();
+            }
+            if is_owned { end(raw, &device, kind, lost, context) } else { Ok(()) }
+        });
     }
 }
 

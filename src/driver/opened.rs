@@ -141,11 +141,6 @@ impl Driver {
         driver
     }
 
-    /// The objects' functions of every driver that was opened. No lock is held between them.
-    pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
-        (0..).map_while(|index| KNOWN.lock().get(index).map(Self::object_table))
-    }
-
     /// The driver that handed out this table; `None` if no driver of this library did.
     pub(crate) fn behind(table: *const Table) -> Option<Self> {
         let is_behind = |driver: &&Self| {

@@ -2,19 +2,14 @@
 
 use super::state::{GraphId, State};
 use crate::driver::CallError;
-use crate::op::attachment::{Attachment, Lent, Prepared, let_go_of};
+use crate::op::attachment::{Attachment, Keeper, Lent, Prepared, let_go_of};
 use crate::op::node::Holds;
 
 impl State {
     /// Sees to it that a node of the graph can keep something; `None` if the definition is to keep it.
     #[inline]
     pub(super) fn prepare(&self, graph: GraphId) -> Result<Option<Prepared<'_>>, CallError> {
-        let native = &self.graph(graph).native;
-        if self.is_shared {
-            return Prepared::on(native).map(Some);
-        }
-        Attachment::check_possible(native.table())?;
-        Ok(None)
+        if self.is_shared { Prepared::on(&self.graph(graph).native).map(Some) } else { Ok(None) }
     }
 
     /// Others have the driver's graph from now on, whose copies of it keep what nodes use. If it fails, they may not have it.
@@ -33,13 +28,13 @@ impl State {
         Ok(())
     }
 
-    /// Has the driver's graph keep what the definition keeps for its nodes, and for those below, while the driver copies it.
-    pub(super) fn lend(&self, graph: GraphId) -> Result<Lent<'_>, CallError> {
+    /// What the definition keeps for the nodes of a graph, and for those below, for a copy that the driver makes of it.
+    pub(super) fn lend(&self, graph: GraphId, keeper: Keeper) -> Result<Lent<'_>, CallError> {
         let is_within = |of: GraphId| graph == GraphId::ROOT || self.is_above(graph, of);
         let nodes = self.nodes().filter(|(_, node)| is_within(node.graph));
         let nodes = nodes.filter_map(|(id, node)| Some((id.0, node.attachment.as_ref()?)));
         let rest = self.unplaced.iter().filter(|(of, _)| is_within(*of)).map(|(_, attachment)| attachment);
-        Lent::to(&self.graph(graph).native, nodes, rest)
+        Lent::to(&self.graph(graph).native, keeper, nodes, rest)
     }
 
     /// Lets go of what the definition keeps: the driver's graph is gone, or is not used any more.

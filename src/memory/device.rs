@@ -3,7 +3,7 @@
 use super::Block;
 use crate::context::Context;
 use crate::driver::calls::memory::allocation::RawMemory;
-use crate::object::callback;
+use crate::object::callback::{self, allocating};
 use crate::object::error::Error;
 use crate::object::native;
 use crate::object::thread::ThreadId;
@@ -236,13 +236,13 @@ impl Context {
     /// As [`DeviceMemory::allocate`].
     #[inline]
     pub(crate) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
-        RawMemory::allocate(self.live(self)?, bytes).map(|memory| DevicePointer(memory.pointer())).map_err(
-            |error| {
-                let mut failure = self.failed(error, self);
-                explain_out_of_memory(&mut failure, self, bytes);
-                failure
-            },
-        )
+        let here = self.live(self)?;
+        let allocated = allocating(|| RawMemory::allocate(here, bytes));
+        allocated.map(|memory| DevicePointer(memory.pointer())).map_err(|error| {
+            let mut failure = self.failed(error, self);
+            explain_out_of_memory(&mut failure, self, bytes);
+            failure
+        })
     }
 
     /// Frees the memory outside of any stream.

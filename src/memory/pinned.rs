@@ -4,6 +4,7 @@ use super::DevicePointer;
 use super::host::HostRange;
 use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
+use crate::object::callback::allocating;
 use crate::object::error::Error;
 use crate::op::{Endpoint, is_out_of_memory};
 use std::ffi::c_void;
@@ -57,7 +58,7 @@ impl PinnedMemory {
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
     pub fn allocate(context: &Arc<Context>, bytes: usize, options: PinnedOptions) -> Result<Self, Error> {
         let there = context.live(context.as_ref())?;
-        let raw = RawHost::allocate(there, bytes, options.flags()).map_err(|error| {
+        let raw = allocating(|| RawHost::allocate(there, bytes, options.flags())).map_err(|error| {
             let mut failure = context.failed(error, context.as_ref());
             if is_out_of_memory(&failure) {
                 failure.message.push_str(&format!(". {bytes} bytes of host memory were asked for"));

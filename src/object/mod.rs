@@ -15,6 +15,7 @@
 //! | `cancellation` | threads that are cancelled in the middle of a call |
 //! | `spare` | memory for when the process has none left |
 //! | `slot` | what an object keeps for objects that it does not know |
+//! | `together` | things that go at the same time, while others may join them |
 //! | `driver_log` | listens to the driver's log |
 //! | `logging` | where the log of the C library goes |
 
@@ -35,3 +36,4 @@ mod spare;
 pub(crate) mod thread;
 #[cfg_attr(loom, allow(dead_code))]
 pub(crate) mod thread_end;
+pub(crate) mod together;

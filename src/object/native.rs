@@ -73,11 +73,6 @@ impl<H: Handle> Native<H> {
         self.handle.as_ref().expect("an object has its handle until it is dropped")
     }
 
-    /// Whether it is destroyed with the object.
-    pub(crate) fn is_owned(&self) -> bool {
-        self.owned.load(Relaxed)
-    }
-
     /// Where it lives.
     #[inline]
     pub(crate) fn place(&self) -> &Arc<H::Place> {

@@ -48,6 +48,13 @@ fn report_error(driver: &Driver, error: Error) {
     }
 }
 
+/// Something is never released: counted and logged.
+#[cold]
+pub(crate) fn leaked(driver: &Driver, what: &str) {
+    count(driver);
+    log::warn!(target: "cushim", "never released: {what}");
+}
+
 /// Leaves an error to the innermost destroy that is under way; gives it back if there is none.
 #[cold]
 fn put_down(error: Error) -> Result<(), Error> {

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::{Driver, sys};
+use crate::object::callback::allocating;
 use crate::object::error::{Error, Status};
 use crate::pointer::{DevicePointer, PointerAttributes};
 use crate::stream::Stream;
@@ -52,11 +53,11 @@ impl Operation for Allocate<'_> {
     #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<DevicePointer, Error> {
         let context = stream.context();
-        let allocated = match self.pool {
+        let allocated = allocating(|| match self.pool {
             None => RawMemory::allocate_on(context.table(), stream.raw(), self.bytes)
                 .map(|memory| memory.pointer()),
             Some(pool) => pool.allocate(stream.raw(), self.bytes),
-        };
+        });
         allocated.map(DevicePointer).map_err(|error| {
             let mut failure = context.failed(error, stream);
             if self.pool.is_none() {

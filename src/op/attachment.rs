@@ -1,27 +1,28 @@
 //! What a node keeps alive, and who lets go of it when.
 //!
 //! As long as nobody else can have the driver's graph, its definition keeps what its nodes use, and the driver knows nothing of it. What
-//! the driver makes of the graph, it copies: each instance gets all that the nodes use by then, as one user object of the driver's, which
-//! the graph refers to while it is copied ([`Lent`]). What a node of that instance does not use any more is taken out of it again.
+//! is instantiated from the graph keeps all that the nodes use by then, for itself: the driver would make launches slower, and would hold
+//! those who launch as soon as a few dozen launches are queued, for a user object (measured on driver 580). Where others can launch an
+//! instance, only the driver knows when its launches are done: there all that the nodes use is one user object, to which the graph refers
+//! while it is copied ([`Lent`]). What a node of an instance does not use any more is taken out of either again.
 //!
 //! Of a graph that others may copy, too, each node's version of what it keeps is a user object, to which the node's graph has a reference.
 //! Such a user object never changes: another version is another user object, which is retained *before* the node is changed and filled
-//! when that has succeeded, so that a failure leaves nothing behind.
-//!
-//! In both cases the driver counts: clones of the graph, and what is instantiated from it, take references of their own. So a clone, an
-//! instance, and a launch in flight keep what they use, whatever becomes of the node meanwhile.
+//! when that has succeeded, so that a failure leaves nothing behind. The driver counts: clones of the graph, and what is instantiated from
+//! it, take references of their own. So a clone, an instance, and a launch in flight keep what they use, whatever becomes of the node.
 //!
 //! When the last reference goes, the driver calls us on whatever thread that is, inside whatever call, where hardly any call of
 //! the driver is allowed: what was kept goes to the worker, which lets go of it.
 
 use super::bundle::Bundle;
+use crate::driver::CallError;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::user_object::RawUserObject;
-use crate::driver::{CallError, Table};
 use crate::object::callback::{hand_over, is_worker};
 use crate::object::handle::forked;
 use crate::op::node::Holds;
 use parking_lot::Mutex;
+use std::any::Any;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Weak};
@@ -50,60 +51,96 @@ struct UserObject {
     content: Weak<Content>,
 }
 
-/// What is kept by the driver's objects that refer to it.
-pub(crate) struct Version {
-    content: Weak<Content>,
-    is_only: bool,
+/// What is kept for a copy that the driver made: by its objects that refer to it, or by whoever has this.
+pub(crate) struct Version(KeptBy);
+
+enum KeptBy {
+    Driver(Weak<Content>),
+    Owner(Arc<Content>),
 }
 
 impl Version {
-    /// Whether the driver still has it.
-    pub(crate) fn is_there(&self) -> bool {
-        self.content.strong_count() > 0
+    /// What the driver keeps; `None` once it does not any more.
+    fn content(&self) -> Option<Arc<Content>> {
+        match &self.0 {
+            KeptBy::Driver(content) => content.upgrade(),
+            KeptBy::Owner(content) => Some(Arc::clone(content)),
+        }
     }
 
-    /// Whether nothing refers to it but the driver's copy that it was made for.
-    pub(crate) fn is_only(&self) -> bool {
-        self.is_only
+    fn with<R>(&self, change: impl FnOnce(&mut Bundle) -> R) -> Option<R> {
+        self.content().map(|content| change(&mut content.lock()))
+    }
+
+    /// Whether it is still kept.
+    pub(crate) fn is_there(&self) -> bool {
+        match &self.0 {
+            KeptBy::Driver(content) => content.strong_count() > 0,
+            KeptBy::Owner(_) => true,
+        }
+    }
+
+    /// What whoever has this keeps; nothing if the driver does.
+    pub(crate) fn into_own(self) -> Option<Bundle> {
+        match self.0 {
+            KeptBy::Driver(_) => None,
+            KeptBy::Owner(content) => Some(std::mem::take(&mut *content.lock())),
+        }
+    }
+
+    /// Whether whoever has this keeps it.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.0, KeptBy::Owner(_))
+    }
+
+    /// Whether whoever has this keeps something by it.
+    pub(crate) fn keeps(&self) -> bool {
+        matches!(&self.0, KeptBy::Owner(content) if !content.lock().is_empty())
+    }
+
+    /// Has the driver keep something more, as long as it keeps this; gives it back if it does not.
+    pub(crate) fn add(&self, more: Box<dyn Any + Send>) -> Result<(), Box<dyn Any + Send>> {
+        let KeptBy::Driver(content) = &self.0 else { return Err(more) };
+        let Some(content) = content.upgrade() else { return Err(more) };
+        content.lock().add(more);
+        Ok(())
+    }
+
+    /// What was added last, taken out again.
+    pub(crate) fn take_added(&self) -> Option<Box<dyn Any + Send>> {
+        self.with(Bundle::take_added).flatten()
     }
 
     /// Lets go of what is kept, although the driver's objects still refer to it: they are never used again.
     pub(crate) fn abandon(self) {
-        if let Some(content) = self.content.upgrade() {
-            let gone = std::mem::take(&mut *content.lock());
+        if let Some(gone) = self.with(std::mem::take) {
             leave(gone);
         }
     }
 
     /// What is kept for a node of the copy, once more.
     pub(crate) fn of_node(&self, node: u32) -> Option<Holds> {
-        self.content.upgrade()?.lock().of(node).cloned()
+        self.with(|bundle| bundle.of(node).cloned()).flatten()
     }
 
     /// Takes what a node of the copy has no more, which keeps this `now`.
     pub(crate) fn exchange(&self, node: u32, now: &Holds) -> Option<Holds> {
-        self.content.upgrade()?.lock().exchange(node, now)
+        self.with(|bundle| bundle.exchange(node, now)).flatten()
     }
 
     /// The node is not told apart any more.
     pub(crate) fn forget_node(&self, node: u32) {
-        if let Some(content) = self.content.upgrade() {
-            content.lock().forget(node);
-        }
+        self.with(|bundle| bundle.forget(node));
     }
 
     /// No node is told apart any more.
     pub(crate) fn forget_nodes(&self) {
-        if let Some(content) = self.content.upgrade() {
-            content.lock().forget_all();
-        }
+        self.with(Bundle::forget_all);
     }
 
     /// The nodes have these numbers from now on; those that have none are not told apart any more.
     pub(crate) fn rename_nodes(&self, numbers: &HashMap<u32, u32>) {
-        if let Some(content) = self.content.upgrade() {
-            content.lock().rename(numbers);
-        }
+        self.with(|bundle| bundle.rename(numbers));
     }
 }
 
@@ -174,12 +211,6 @@ impl Attachment {
         Self(By::Definition(Own(Some(holds()))))
     }
 
-    /// Refuses what the definition is to keep, where no instance could keep it.
-    #[inline]
-    pub(crate) fn check_possible(table: &Table) -> Result<(), CallError> {
-        RawUserObject::check_there(table)
-    }
-
     /// Whether the definition keeps it by itself.
     pub(crate) fn is_of_definition(&self) -> bool {
         matches!(self.0, By::Definition(_))
@@ -231,7 +262,7 @@ impl Attachment {
     pub(crate) fn version(&self) -> Option<Version> {
         match &self.0 {
             By::Definition(_) => None,
-            By::Graph(object) => Some(Version { content: Weak::clone(&object.content), is_only: false }),
+            By::Graph(object) => Some(Version(KeptBy::Driver(Weak::clone(&object.content)))),
         }
     }
 
@@ -245,10 +276,20 @@ impl Attachment {
     }
 }
 
-/// What definitions keep for nodes, referred to by the driver's graph while the driver copies that.
+/// Who keeps what a copy uses that the driver makes of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeper {
+    /// Whoever asked for it, by what [`Lent::end`] gives.
+    Owner,
+    /// The copy itself.
+    Driver,
+}
+
+/// What definitions keep for nodes, once more, for a copy that the driver makes: referred to by the driver's graph meanwhile, if the copy is to
+/// keep it.
 #[must_use = "it is taken back otherwise"]
 pub(crate) struct Lent<'a> {
-    /// `None` if there is nothing to keep.
+    /// `None` if the driver is to keep nothing.
     prepared: Option<Prepared<'a>>,
     bundle: Bundle,
 }
@@ -257,24 +298,31 @@ impl<'a> Lent<'a> {
     /// Lends what is kept by their definition for the nodes of these numbers, and what for none.
     pub(crate) fn to(
         graph: &'a RawGraph,
+        keeper: Keeper,
         nodes: impl Iterator<Item = (u32, &'a Attachment)>,
         rest: impl Iterator<Item = &'a Attachment>,
     ) -> Result<Self, CallError> {
         let nodes = nodes.filter_map(|(node, attachment)| Some((node, attachment.own()?)));
         let bundle = Bundle::of_nodes(nodes, rest.filter_map(Attachment::own));
-        let prepared = if bundle.is_empty() { None } else { Some(Prepared::on(graph)?) };
+        let prepared = match keeper {
+            Keeper::Owner => None,
+            Keeper::Driver => Some(Prepared::on(graph)?),
+        };
         Ok(Self { prepared, bundle })
     }
 
-    /// The driver is done, and a copy that it made has a reference of its own. Answers with what that keeps, and what came of taking back
-    /// the graph's.
+    /// The driver is done. Answers with what the copy keeps, or is to be kept for it, and what came of taking back the graph's reference.
     pub(crate) fn end(self, was_copied: bool) -> (Option<Version>, Result<(), CallError>) {
-        let Self { prepared: Some(mut prepared), bundle } = self else { return (None, Ok(())) };
+        let Self { prepared, bundle } = self;
+        let Some(mut prepared) = prepared else {
+            let content = || Version(KeptBy::Owner(Arc::new(Content::new(bundle))));
+            return (was_copied.then(content), Ok(()));
+        };
         let Some(object) = prepared.object.take_if(|_| was_copied) else { return (None, Ok(())) };
         object.fill(bundle);
         let content = Weak::clone(&object.content);
         let taken_back = object.release(prepared.graph);
-        (Some(Version { content, is_only: taken_back.is_ok() }), taken_back)
+        (Some(Version(KeptBy::Driver(content))), taken_back)
     }
 }
 

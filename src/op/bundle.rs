@@ -1,7 +1,8 @@
-//! What an object of the driver's keeps alive for nodes.
+//! What is kept alive for nodes: by an object of the driver's, or for one.
 
 use super::node::Holds;
 use smallvec::{SmallVec, smallvec};
+use std::any::Any;
 use std::collections::HashMap;
 
 /// What is kept for one node, or for the nodes of a graph that the driver copied.
@@ -11,6 +12,8 @@ pub(crate) struct Bundle {
     named: Vec<Named>,
     /// What stays as long as the driver's object; of one node without an allocation.
     rest: SmallVec<[Holds; 1]>,
+    /// What was added since.
+    added: Vec<Box<dyn Any + Send>>,
 }
 
 struct Named {
@@ -23,12 +26,12 @@ struct Named {
 impl Bundle {
     /// What is kept for one node.
     pub(crate) fn of_one(holds: Holds) -> Self {
-        Self { named: Vec::new(), rest: smallvec![holds] }
+        Self { rest: smallvec![holds], ..Self::default() }
     }
 
     /// What is kept for many nodes, of which none is told apart.
     pub(crate) fn of_all(all: impl Iterator<Item = Holds>) -> Self {
-        Self { named: Vec::new(), rest: all.collect() }
+        Self { rest: all.collect(), ..Self::default() }
     }
 
     /// What is kept for the nodes of these numbers, and what for none of them.
@@ -38,7 +41,7 @@ impl Bundle {
     ) -> Self {
         let nodes = nodes.filter(|(_, holds)| !holds.is_empty());
         let named = nodes.map(|(node, holds)| Named { node, is_known: true, holds: holds.clone() });
-        let mut bundle = Self { named: named.collect(), rest: rest.cloned().collect() };
+        let mut bundle = Self { named: named.collect(), rest: rest.cloned().collect(), added: Vec::new() };
         bundle.sort();
         bundle
     }
@@ -49,7 +52,25 @@ impl Bundle {
 
     /// Whether nothing is kept.
     pub(crate) fn is_empty(&self) -> bool {
-        self.named.iter().all(|named| named.holds.is_empty()) && self.rest.iter().all(Holds::is_empty)
+        let is_kept = |holds: &Holds| !holds.is_empty();
+        !self.named.iter().any(|named| is_kept(&named.holds))
+            && !self.rest.iter().any(is_kept)
+            && self.added.is_empty()
+    }
+
+    /// What is kept, for whichever node; what was added goes at once.
+    pub(crate) fn into_holds(self) -> impl Iterator<Item = Holds> {
+        self.named.into_iter().map(|named| named.holds).chain(self.rest)
+    }
+
+    /// Keeps something more.
+    pub(crate) fn add(&mut self, more: Box<dyn Any + Send>) {
+        self.added.push(more);
+    }
+
+    /// What was added last, taken out again.
+    pub(crate) fn take_added(&mut self) -> Option<Box<dyn Any + Send>> {
+        self.added.pop()
     }
 
     /// All that is kept once more, for whoever keeps it for one node.

@@ -51,7 +51,7 @@ mod allocation;
 mod arguments;
 pub(crate) mod attachment;
 pub mod batch;
-mod bundle;
+pub(crate) mod bundle;
 pub(crate) mod capture;
 mod copy;
 mod copy_3d;

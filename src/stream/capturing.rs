@@ -1,6 +1,8 @@
 //! Whether a stream may be under capture: known without asking the driver, where only this library can begin a capture of it.
 
 use super::{Stream, StreamKind};
+use crate::context::OwnEvent;
+use crate::driver::CallError;
 use crate::driver::calls::host_function::is_capturing;
 use crate::driver::calls::stream::RawStream;
 use crate::object::error::{Error, Status};
@@ -96,6 +98,31 @@ impl Stream {
     #[inline]
     pub(crate) fn may_be_known_to_others(&self) -> bool {
         self.capturing.state.load(Relaxed) & ASK != 0
+    }
+
+    /// Whether nobody else can enqueue anything here, nor capture it.
+    #[inline]
+    pub(crate) fn is_ours_alone(&self) -> bool {
+        self.kind() == StreamKind::Created && !self.may_be_known_to_others()
+    }
+
+    /// Whether the driver says now that the stream is under capture: for whoever has its context current where it is a default stream, and
+    /// for whom no answer is no promise.
+    #[inline]
+    pub(crate) fn may_capture_now(&self) -> bool {
+        is_capturing(self.driver().object_table(), self.raw()).unwrap_or(true)
+    }
+
+    /// Records an event of the library's own, by which is told when what the stream has by now is done; false if that goes into a capture, so
+    /// that the event tells of nothing. No capture of this library's begins meanwhile.
+    pub(crate) fn record_own(&self, event: &OwnEvent) -> Result<bool, CallError> {
+        let _begins = self.capturing.capture.lock();
+        if self.capturing.state.load(Relaxed) & OURS != 0 {
+            return Ok(false);
+        }
+        event.record(self.raw())?;
+        // Others may have begun one before this, or since.
+        Ok(!self.may_be_known_to_others() || !self.may_capture_now())
     }
 
     /// The native handle is about to be handed out.

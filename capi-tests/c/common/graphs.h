@@ -133,6 +133,15 @@ static inline cushim_exec new_exec(cushim_graph graph) {
   return exec;
 }
 
+/* The same with flags. */
+static inline cushim_exec new_exec_with(cushim_graph graph, uint32_t flags) {
+  cushim_exec_options options = CUSHIM_OPTIONS(cushim_exec_options);
+  cushim_exec exec = NULL;
+  options.flags = flags;
+  CHECK_OK(cushim_exec_create(graph, &options, &exec, NULL));
+  return exec;
+}
+
 static inline void run(cushim_exec exec) {
   CHECK_OK(cushim_exec_launch(exec, all.stream));
   CHECK_OK(cushim_stream_synchronize(all.stream));

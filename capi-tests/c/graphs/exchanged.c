@@ -297,7 +297,7 @@ static void with_others(void) {
   run(exec);
   CHECK(released(&of_graph) == 0);
   CHECK_OK(add_owned_fill(other, 0, &of_exec, &second));
-  lent = new_exec(other);
+  lent = new_exec_with(other, CUSHIM_EXEC_NATIVE_LAUNCHES);
   CHECK_OK(cushim_exec_native(lent, &native_exec));
   CHECK_OK(cushim_graph_destroy(other));
   CHECK_OK(set_owned_fill(second, lent, 1, &set));

@@ -16,8 +16,8 @@ static cushim_status create(cushim_graph graph, uint32_t flags, cushim_stream up
 }
 
 static void flags(void) {
-  static const uint32_t each[] = {0, CUSHIM_EXEC_AUTO_FREE, CUSHIM_EXEC_NODE_PRIORITY};
-  static const int since[] = {0, 11040, 11070};
+  static const uint32_t each[] = {0, CUSHIM_EXEC_AUTO_FREE, CUSHIM_EXEC_NODE_PRIORITY, CUSHIM_EXEC_NATIVE_LAUNCHES};
+  static const int since[] = {0, 11040, 11070, 0};
   cushim_graph graph = new_graph();
   cushim_exec exec;
   uint32_t told;
@@ -59,8 +59,15 @@ static void objects(void) {
   CHECK(result.reason == 0 && result.node == NULL && result.other == NULL && result.struct_size == sizeof result);
   CHECK_OK(cushim_set_label(exec, "mine"));
   CHECK_CONTAINS(description(exec), "mine");
-  CHECK_OK(cushim_exec_native(exec, &native));
+  native = (CUgraphExec)NOT_NULL;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_native(exec, &native));
+  CHECK_CONTAINS(last_message(), "exec \"mine\"");
+  CHECK_CONTAINS(last_message(), "CUSHIM_EXEC_NATIVE_LAUNCHES");
+  CHECK(native == NULL);
+  other = new_exec_with(graph, CUSHIM_EXEC_NATIVE_LAUNCHES);
+  CHECK_OK(cushim_exec_native(other, &native));
   CHECK(native != NULL);
+  CHECK_OK(cushim_exec_destroy(other));
   CHECK_OK(cushim_exec_get_graph(exec, &of));
   CHECK(is_same(of, graph));
   CHECK_OK(cushim_exec_ref(exec, &other));

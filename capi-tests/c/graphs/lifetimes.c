@@ -225,7 +225,7 @@ static void in_flight_in_a_stream_of_the_thread(void) {
   CHECK_OK(cushim_context_get_per_thread_stream(all.context, &own));
   CHECK_OK(cushim_buffer_create(pool, own, 64, &holds_stream));
   set_owned(&first);
-  busy_prepare(&busy, 0);
+  busy_prepare(&busy, 10000);
   CHECK_OK(cushim_stream_host_function(own, busy_function, &busy, NULL));
   CHECK_OK(cushim_exec_launch(exec, own));
   if (CHECK(pthread_create(&thread, NULL, set_owned, &second) == 0)) pthread_join(thread, NULL);

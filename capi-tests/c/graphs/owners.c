@@ -148,7 +148,7 @@ static int without_user_objects(void *user, const char *symbol, void **address, 
   return (int)result;
 }
 
-/* It has graphs, and refuses what they would have to keep: there is no node then, and no owner is released. */
+/* Graphs and execs keep what they use all the same; it refuses only what others could use without a word of it here. */
 static void a_driver_that_keeps_nothing(void) {
   union { /* the getter takes a pointer that it may write to */
     const cushim_driver_table *table;
@@ -161,6 +161,8 @@ static void a_driver_that_keeps_nothing(void) {
   cushim_node node = (cushim_node)NOT_NULL;
   cushim_place to;
   cushim_exec exec = NULL;
+  cushim_exec_options options_of_exec = CUSHIM_OPTIONS(cushim_exec_options);
+  CUgraph native = NULL;
   cushim_stream stream;
   int count = 0;
   cushim_owner owner = counted(&count);
@@ -175,20 +177,24 @@ static void a_driver_that_keeps_nothing(void) {
   to = cushim_at_device(pointer);
   CHECK_OK(cushim_graph_create(context, NULL, &graph));
   to.owner = &owner;
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_host_function(graph, NULL, 0, no_op, NULL, &owner, NULL));
+  CHECK_OK(cushim_node_set_owner(node, 0, &owner));
+  CHECK(released_soon(&count, 1) == 1);
+  /* Nobody keeps what others may use. */
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_native(graph, &native));
   CHECK_CONTAINS(last_message(), "cuUserObjectCreate");
-  CHECK(node == NULL);
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_add_host_function(graph, NULL, 0, no_op, NULL, &owner, &node));
-  CHECK(node == NULL && node_count(graph) == 0 && released(&count) == 0);
-  to.owner = NULL;
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node)); /* it has nothing to keep */
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_owner(node, 0, &owner));
+  options_of_exec.flags = CUSHIM_EXEC_NATIVE_LAUNCHES;
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_exec_create(graph, &options_of_exec, &exec, NULL));
+  CHECK_CONTAINS(last_message(), "cuUserObjectCreate");
+  CHECK(native == NULL && exec == NULL);
   CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));
   CHECK_OK(cushim_exec_launch(exec, stream));
   CHECK_OK(cushim_stream_synchronize(stream));
-  CHECK(released(&count) == 0);
+  CHECK(released(&count) == 1);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released_soon(&count, 3) == 3);
   CHECK_OK(cushim_context_free(context, pointer));
   CHECK_OK(cushim_stream_destroy(stream));
   CHECK_OK(cushim_context_destroy(context));

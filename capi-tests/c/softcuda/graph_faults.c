@@ -91,6 +91,12 @@ static cushim_status add_child(void) { return cushim_graph_add_child(at.graph, N
 static cushim_status move(void) { return cushim_graph_add_child(at.graph, NULL, 0, at.other, CUSHIM_CHILD_MOVE, NULL, NULL); }
 static cushim_status clone(void) { return cushim_graph_clone(at.graph, &at.clone); }
 static cushim_status instantiate(void) { return cushim_exec_create(at.graph, NULL, &at.made, NULL); }
+static cushim_status instantiate_for_others(void) {
+  cushim_exec_options options = CUSHIM_OPTIONS(cushim_exec_options);
+  options.flags = CUSHIM_EXEC_NATIVE_LAUNCHES;
+  return cushim_exec_create(at.graph, &options, &at.made, NULL);
+}
+
 static cushim_status update(void) { return cushim_exec_update(at.exec, at.graph, NULL); }
 static cushim_status remove_node(void) { return cushim_node_remove(at.fill); }
 
@@ -443,14 +449,14 @@ static void no_way_back(cushim_status (*change)(void)) {
   tear_down();
 }
 
-/* A driver that cannot keep anything for an exec makes none, and hands out no graph that others copy; the graph itself goes on. */
+/* A driver that cannot keep anything makes no exec that others launch, and hands out no graph that others copy; everything else goes on. */
 static void without_user_objects(void) {
   CUgraph native = (CUgraph)NOT_NULL;
   build();
   CHECK_OK(add_kernel());
   CHECK(control.fault_set("cuUserObjectCreate#1+=801") == 0);
   control.calls_reset();
-  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, instantiate());
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, instantiate_for_others());
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_native(at.graph, &native));
   control.fault_clear();
   CHECK(at.made == NULL && native == NULL && counts[0] == 0);
@@ -461,7 +467,7 @@ static void without_user_objects(void) {
   CHECK(released_soon(&counts[0], 1) == 1);
 }
 
-/* What the nodes of a graph keep is one user object for each exec, and one for each node once others have the driver's graph. */
+/* What the nodes of a graph keep is one user object for each exec that others launch, and one for each node once others have the driver's graph. */
 static void user_objects(void) {
   CUgraph native = NULL;
   build();
@@ -472,12 +478,18 @@ static void user_objects(void) {
   CHECK(control.call_count("cuUserObjectCreate") == 0);
   CHECK_OK(instantiate());
   CHECK_OK(cushim_exec_update(at.made, at.graph, NULL));
+  CHECK(control.call_count("cuUserObjectCreate") == 0);
+  CHECK_OK(cushim_exec_destroy(at.made));
+  CHECK_OK(instantiate_for_others());
+  CHECK_OK(cushim_exec_update(at.made, at.graph, NULL));
   CHECK(control.call_count("cuUserObjectCreate") == 2 && control.call_count("cuGraphReleaseUserObject") == 2);
   control.calls_reset();
   CHECK_OK(cushim_graph_native(at.graph, &native));
   CHECK(control.call_count("cuUserObjectCreate") > 2);
   control.calls_reset();
   CHECK_OK(cushim_graph_native(at.graph, &native));
+  CHECK_OK(cushim_exec_destroy(at.made));
+  CHECK_OK(instantiate());
   CHECK_OK(cushim_exec_update(at.made, at.graph, NULL));
   CHECK(control.call_count("cuUserObjectCreate") == 0);
   CHECK_OK(add_kernel());

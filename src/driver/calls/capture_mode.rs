@@ -2,9 +2,8 @@
 //! but waiting for a whole context).
 
 use super::graph::capture::exchange_mode;
+use crate::driver::Table;
 use crate::driver::sys::{CU_STREAM_CAPTURE_MODE_RELAXED, CUstreamCaptureMode};
-use crate::driver::{Driver, Table};
-use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed as Loosely};
 
 /// How many captures of this library's are under way in the process.
@@ -18,23 +17,6 @@ pub(crate) fn capture_began() {
 /// One is over.
 pub(crate) fn capture_ended() {
     CAPTURES.fetch_sub(1, Loosely);
-}
-
-/// Puts the thread into the relaxed mode with every driver that is initialised by now, for good: for a thread of the library's own, which
-/// must not disturb a capture whoever began it, and of others' captures the library knows nothing. Costs no call where that was done before.
-pub(crate) fn relax_thread() {
-    // With which drivers that was done: a bit for each, in the order in which they were opened.
-    thread_local!(static DONE: Cell<u64> = const { Cell::new(0) });
-    for (index, table) in Driver::all_tables().enumerate() {
-        let own = 1_u64.checked_shl(index as u32).unwrap_or(0);
-        if DONE.get() & own != 0 {
-            continue;
-        }
-        let is_there = table.cuThreadExchangeStreamCaptureMode_10010.is_some();
-        if !is_there || exchange_mode(table, CU_STREAM_CAPTURE_MODE_RELAXED).is_ok() {
-            DONE.set(DONE.get() | own);
-        }
-    }
 }
 
 /// The thread is in the relaxed mode until this is dropped.

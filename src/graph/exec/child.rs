@@ -2,6 +2,7 @@
 
 use super::held::Held;
 use super::own::{Base, Own};
+use super::retired::Leaving;
 use super::taken::Nodes;
 use super::{Exec, State};
 use crate::driver::sys;
@@ -51,7 +52,7 @@ impl Exec {
         conditional::cure(source, trees.source_mut())?;
         let Some(raw) = &state.raw else { return Err(self.gone()) };
         let failed = |error| source.failed(error, graph.object.as_ref());
-        let lent = trees.source().lend(graph.object.id).map_err(failed)?;
+        let lent = trees.source().lend(graph.object.id, self.options.keeper()).map_err(failed)?;
         let native = &trees.source().graph(graph.object.id).native;
         let relatives = relations::changed();
         // SAFETY: node and graph are there, which the locks keep; the caller vouches for what the nodes use.
@@ -63,7 +64,8 @@ impl Exec {
         let held = Held::of(source, trees.source(), version);
         let before = self.take_over_child(&mut state, &mut trees, id, graph, held);
         drop(trees);
-        state.retire(before);
+        state.keeps |= state.held.keeps();
+        state.retire_all(before);
         self.watch_all(&mut state);
         drop(state);
         report(source.driver(), taken_back.map_err(failed));
@@ -79,8 +81,9 @@ impl Exec {
         id: NodeId,
         graph: &Graph,
         held: Held,
-    ) -> Vec<Holds> {
+    ) -> Leaving {
         state.uses = None;
+        let mut leaving = Leaving::default();
         let child: GraphId = trees.own().node(id).inner[0];
         let (mut there, mut own) = (Nodes::all(), Nodes::before(self.kept.born));
         let is_known = there
@@ -93,8 +96,8 @@ impl Exec {
                 let ids: Vec<_> = taken.iter().map(|(id, _)| id).collect();
                 let contexts: Vec<_> =
                     ids.iter().map(|id| self.context_of(state, trees.own(), *id)).collect();
-                let before = state.take_kept(ids.into_iter());
-                state.held.join(held);
+                leaving.extend(state.take_kept(ids.into_iter()));
+                leaving.extend(state.held.join(child, held));
                 for ((id, taken), context) in taken.into_all().zip(contexts) {
                     let mut own = Own::given(taken.parameters, context, &state.held, id);
                     if own.given.is_empty() {
@@ -102,14 +105,13 @@ impl Exec {
                     }
                     *state.own.place(id) = Some(own);
                 }
-                before
             }
             Base::Definition | Base::Unknown => {
-                let before = self.forget_below(state, trees.own(), child);
-                state.held.join(held);
-                before
+                leaving.extend(self.forget_below(state, trees.own(), child));
+                leaving.extend(state.held.join(child, held));
             }
         }
+        leaving
     }
 
     /// What the nodes of a graph do in this instance is not known any more, whatever they were set to. Answers with what they kept.
@@ -127,11 +129,11 @@ impl State {
     /// Takes what these nodes kept, which do something else from now on: since they were set, and since the instance was given it. What
     /// nobody can tell when it is not used any more stays.
     fn take_kept(&mut self, nodes: impl Iterator<Item = NodeId>) -> Vec<Holds> {
-        let can_tell = self.launches.can_tell();
+        let is_kept_here = !self.launches.are_by_others();
         let mut gone = Vec::new();
         for id in nodes {
             gone.extend(self.own.remove(id).and_then(|own| own.holds).map(|holds| *holds));
-            match can_tell {
+            match is_kept_here {
                 true => gone.extend(self.held.exchange(id, &Holds::default())),
                 false => self.held.forget(id),
             }

@@ -7,17 +7,17 @@
 //! | `child` | the child graph of a node takes over another graph's parameters, in this instance only |
 //! | `set`, `rebind`, `uses` | nodes are changed in this instance only: one, or all that use something |
 //! | `own`, `taken` | what nodes do here, where that is not what the definition says |
-//! | `retired` | what was kept for nodes until they were changed |
-//! | `due` | what the driver releases after an instance was destroyed |
+//! | `launches` | by what is told when the launches until now are done |
+//! | `retired`, `waits` | what was kept, and goes when they are done; what is waited for |
 //! | `watched` | whether the memory of nodes is still there, where somebody asked for that check |
 //! | `enabled` | nodes take part in launches, or are passed over |
 //! | `held` | what the driver's instance holds, and what becomes of it when a context is gone |
 
 mod child;
-mod due;
 mod enabled;
 mod held;
 mod instantiate;
+mod launches;
 mod own;
 mod rebind;
 mod retired;
@@ -26,6 +26,7 @@ mod summary;
 mod taken;
 mod update;
 mod uses;
+mod waits;
 mod watched;
 
 pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
@@ -46,9 +47,11 @@ use crate::op::node::{Holds, KeptMemory, Parameters};
 use crate::op::why_no_values;
 use crate::stream::Stream;
 use held::Held;
+use launches::Launches;
 use own::{Base, Own};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
-use retired::{Launches, Leaving};
+use retired::Leaving;
+use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
@@ -76,7 +79,7 @@ struct State {
     base: Base,
     /// The nodes that were set in this instance.
     own: ByNode<Own>,
-    /// Whether what they were set to is kept here, and not by the driver.
+    /// Whether something that launches use is kept here, and not by the driver.
     keeps: bool,
     held: Held,
     /// Which nodes use what, once somebody asked.
@@ -93,19 +96,26 @@ struct State {
 }
 
 impl State {
-    /// Lets go of what was kept for nodes, when the launches until now are done.
+    /// Lets go of what was kept for nodes, when the launches until now are done; where others launch it, not before the next update.
     fn retire(&mut self, holds: impl IntoIterator<Item = Holds>) {
-        let mut leaving = std::mem::take(&mut self.unreleased);
+        let mut leaving = Leaving::default();
         leaving.extend(holds);
-        self.unreleased = self.launches.retire(leaving);
+        self.retire_all(leaving);
     }
 
-    /// The same for what the driver's instance was given for nodes that were set, and they have no more. What nobody can tell when it is
-    /// not used any more stays there.
+    fn retire_all(&mut self, mut leaving: Leaving) {
+        if !self.unreleased.is_empty() {
+            leaving.append(std::mem::take(&mut self.unreleased));
+        }
+        self.unreleased = self.launches.retire(leaving, self.held.contexts());
+    }
+
+    /// The same for what was kept for nodes since the instance was made, and they have no more since they were set. Where the driver keeps
+    /// it, because others can launch the instance, it stays.
     fn retire_given(&mut self, nodes: &[NodeId]) {
         let Self { own, held, launches, .. } = self;
         let may_have_other = |own: &Own| own.holds.is_some() && !own.given.is_empty();
-        if !nodes.iter().any(|id| own.get(*id).is_some_and(may_have_other)) || !launches.can_tell() {
+        if launches.are_by_others() || !nodes.iter().any(|id| own.get(*id).is_some_and(may_have_other)) {
             return;
         }
         let mut gone = Vec::new();
@@ -118,24 +128,74 @@ impl State {
         self.retire(gone);
     }
 
-    /// The same for all nodes that were set in this instance.
-    fn retire_own(&mut self) {
+    /// All that was kept for nodes that were set in this instance, and since then.
+    fn take_own(&mut self) -> Leaving {
+        let mut leaving = std::mem::take(&mut self.unreleased);
         let own = std::mem::take(&mut self.own);
-        self.keeps = false;
-        self.retire(own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds)));
+        leaving.extend(own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds)));
+        leaving
+    }
+
+    /// Where others can launch the instance: has the driver keep what this keeps, too, for as long as it keeps the instance as it is. Answers
+    /// whether there was anything.
+    fn leave_to_driver(&mut self) -> bool {
+        if !self.launches.are_by_others() {
+            return false;
+        }
+        let mut leaving = std::mem::take(&mut self.unreleased);
+        leaving.extend(self.own.iter().filter_map(|(_, own)| own.holds.as_deref().cloned()));
+        if leaving.is_empty() {
+            return false;
+        }
+        let left = self.held.leave_to_driver(Box::new(leaving));
+        let is_left = left.is_ok();
+        if let Err(back) = left {
+            self.take_back(Some(back));
+        }
+        is_left
+    }
+
+    /// The driver's instance is as it was after all.
+    fn take_back(&mut self, left: Option<Box<dyn Any + Send>>) {
+        if let Some(Ok(leaving)) = left.map(|left| left.downcast::<Leaving>()) {
+            self.unreleased.append(*leaving);
+        }
+    }
+
+    /// The driver's instance was updated, and holds this from now on: what it held before goes when the launches until now are done.
+    fn was_updated(&mut self, held: Held) {
+        let mut leaving = self.take_own();
+        leaving.extend(self.held.update(held));
+        self.keeps = self.held.keeps();
+        match self.launches.are_by_others() {
+            // The driver lets go of it.
+            true => callback::later(leaving),
+            false => self.unreleased = self.launches.retire(leaving, self.held.contexts()),
+        }
     }
 }
 
 impl Exec {
-    fn new(tree: &Arc<Tree>, raw: RawExec, options: ExecOptions, kept: Arc<Kept>, held: Held) -> Arc<Self> {
+    fn new(
+        tree: &Arc<Tree>,
+        raw: RawExec,
+        options: ExecOptions,
+        kept: Arc<Kept>,
+        held: Held,
+        uploaded: Option<Arc<Stream>>,
+    ) -> Arc<Self> {
+        let mut launches = Launches::new(options.is_launched_by_others());
+        if let Some(stream) = uploaded {
+            launches.may_run_in(&stream, held.keeps());
+        }
         let state = State {
             raw: Some(raw),
             base: Base::Definition,
             own: ByNode::default(),
-            keeps: false,
+            keeps: held.keeps(),
             held,
             uses: None,
-            launches: Launches::default(),
+            launches,
             unreleased: Leaving::default(),
             unknown: HashSet::new(),
             broken: None,
@@ -165,12 +225,19 @@ impl Exec {
         self.options
     }
 
-    /// The driver's own handle.
-    #[must_use]
-    pub fn native(&self) -> sys::CUgraphExec {
-        let mut state = self.state.lock();
-        state.launches.may_be_by_others();
-        state.raw.as_ref().map_or(std::ptr::null_mut(), RawExec::handle)
+    /// The driver's own handle: for instances that are made for it ([`ExecOptions::native_launches`], [`ExecOptions::device_launch`]).
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for any other: nobody could tell when launches by that handle are done, so that what they use would be
+    /// released too early.
+    pub fn native(&self) -> Result<sys::CUgraphExec, Error> {
+        if !self.options.is_launched_by_others() {
+            return Err(self.refused(format!(
+                "{self} was not made to be launched by its native handle, and cushim could not tell when such a launch is done: instantiate the \
+                 graph with CUSHIM_EXEC_NATIVE_LAUNCHES"
+            )));
+        }
+        Ok(self.state.lock().raw.as_ref().map_or(std::ptr::null_mut(), RawExec::handle))
     }
 
     /// The definition, as long as somebody holds it.
@@ -200,20 +267,24 @@ impl Exec {
         if state.watched.is_some() {
             self.check_watched(&state)?;
         }
-        let State { raw: Some(raw), broken: None, launches, held, keeps, unreleased, .. } = &mut *state
-        else {
-            return Err(self.not_launched(&state));
+        self.check_used(&mut state)?;
+        let mut before = None;
+        let launched = {
+            let State { raw: Some(raw), broken: None, launches, held, keeps, .. } = &mut *state else {
+                return Err(self.not_launched(&state));
+            };
+            held.check_launched(stream.context(), self)?;
+            // SAFETY: the caller vouches for the nodes; the stream is alive.
+            let launched = unsafe { raw.launch(stream.raw().handle()) };
+            match launched {
+                Ok(()) => before = launches.was_launched(stream, *keeps),
+                // Some of it may run all the same.
+                Err(_) => launches.may_run_in(stream, *keeps),
+            }
+            launched
         };
-        stream.context().check_still_there(stream.as_ref())?;
-        held.check(self)?;
-        // SAFETY: the caller vouches for the nodes; the stream is alive.
-        let launched = unsafe { raw.launch(stream.raw().handle()) };
-        let mut left = None;
-        if launched.is_ok() {
-            left = launches.was_launched(stream, *keeps || !unreleased.is_empty());
-        }
         drop(state);
-        drop(left); // outside of the lock
+        drop(before); // outside of the lock
         launched.map_err(|error| self.refused_launch(error, stream))
     }
 
@@ -223,11 +294,20 @@ impl Exec {
     /// As [`launch`](Self::launch).
     pub fn upload(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
-        stream.context().check_still_there(stream)?;
         stream.check_not_capturing(NOT_CAPTURED)?;
         let _current = stream.enter_if_default()?;
-        self.check_whole(&self.state.lock())?;
-        self.here(|raw| raw.upload(stream.raw().handle()))
+        let mut state = self.state.lock();
+        self.check_whole(&state)?;
+        self.check_used(&mut state)?;
+        stream.context().check_still_there(stream)?;
+        state.held.check(self)?;
+        let Some(raw) = &state.raw else { return Err(self.gone()) };
+        let uploaded = raw.upload(stream.raw().handle());
+        let keeps = state.keeps;
+        if let Some(stream) = stream.shared() {
+            state.launches.may_run_in(&stream, keeps);
+        }
+        uploaded.map_err(|error| self.failed(error))
     }
 
     /// The number by which the driver's tools tell instances apart; driver 13.1.
@@ -298,6 +378,45 @@ impl Exec {
         state.broken.as_ref().map_or(Ok(()), |why| Err(self.is_broken(why)))
     }
 
+    /// Refuses a launch that would use what went with its context. Of what nodes used before they were changed nothing is said.
+    #[inline]
+    fn check_used(&self, state: &mut State) -> Result<(), Error> {
+        match state.held.used_and_gone() {
+            Some(context) => self.check_used_of(state, context),
+            None => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn check_used_of(&self, state: &mut State, context: Arc<Context>) -> Result<(), Error> {
+        let mut gone = Some(context);
+        while let Some(context) = gone {
+            if self.uses_of(state, &context) {
+                return context.check_there(self);
+            }
+            state.held.uses_no_more(&context);
+            gone = state.held.used_and_gone();
+        }
+        Ok(())
+    }
+
+    /// Whether a node of the instance uses something of the context, as far as that is known.
+    fn uses_of(&self, state: &State, context: &Arc<Context>) -> bool {
+        let tree = self.tree.lock();
+        let of_parameters = |parameters: &Parameters| {
+            let mut is_used = false;
+            parameters.each_context(|of| is_used |= Arc::ptr_eq(of, context));
+            is_used
+        };
+        if tree.root().is_none() {
+            return true; // nobody can tell any more
+        }
+        let mut nodes = tree.nodes().filter(|(_, node)| self.kept.has_node(node.number));
+        let removed = self.kept.removed();
+        nodes.any(|(id, _)| self.now(state, &tree, id, of_parameters).unwrap_or(true))
+            || removed.iter().any(|removed| self.now_of_removed(state, removed).is_none_or(of_parameters))
+    }
+
     #[cold]
     fn is_broken(&self, why: &str) -> Error {
         let refusal = format!("{self} cannot be launched any more: {why}; {CURE}");
@@ -347,14 +466,15 @@ impl Drop for Exec {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         let Some(raw) = state.raw.take() else { return };
-        let held = std::mem::take(&mut state.held);
-        // A launch may be in flight: what was kept for it goes when that is done, or, where nobody can tell, now that it is the caller's duty.
-        state.retire_own();
-        let unreleased = std::mem::take(&mut state.unreleased);
-        let mut launches = std::mem::take(&mut state.launches);
-        let last = launches.take_last();
+        // Where others launch it, the driver knows until when it is used: of what is kept here, too.
+        state.leave_to_driver();
+        let mut held = std::mem::take(&mut state.held);
+        let mut leaving = state.take_own();
+        leaving.extend(held.take_own());
+        let launches = std::mem::take(&mut state.launches);
         let tree = Arc::clone(&self.tree);
         native::release(self.tree.driver(), self, move |exec| {
+            let contexts = held.contexts().to_vec();
             let result = if held.is_gone() {
                 held.abandon(tree.context().is_gone() || tree.definition().is_none());
                 Ok(())
@@ -362,12 +482,10 @@ impl Drop for Exec {
                 let relatives = relations::changed();
                 let destroyed = raw.destroy();
                 drop(relatives);
-                if destroyed.is_ok() {
-                    due::destroyed(held.into_own(), tree.context(), launches);
-                }
                 tree.context().released(destroyed, exec)
             };
-            retired::retire_last(last, unreleased);
+            // A launch may be in flight: what was kept for it goes when that is done.
+            launches.end(leaving, &contexts, exec);
             result
         });
     }

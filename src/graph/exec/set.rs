@@ -195,6 +195,7 @@ impl Exec {
             return Ok(None);
         }
         state.held.runs_in(at);
+        state.held.uses(&own.parameters);
         state.uses = None;
         tree.list_parameters(&own.parameters);
         let now = match &own.holds {

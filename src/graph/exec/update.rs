@@ -132,15 +132,23 @@ impl Exec {
         let _current = self.context().enter()?;
         let mut state = self.state.lock();
         state.held.check(self)?;
-        let Some(raw) = &state.raw else { return Err(self.gone().into()) };
         let mut source = graph.lock()?;
         tree.check_contexts(&source, graph.object.as_ref())?;
         conditional::cure(tree, &mut source)?;
-        let lent = source.lend(GraphId::ROOT).map_err(|error| tree.failed(error, graph.object.as_ref()))?;
+        let lent = source
+            .lend(GraphId::ROOT, self.options.keeper())
+            .map_err(|error| tree.failed(error, graph.object.as_ref()))?;
+        // Inside the update the driver may let go of what it kept.
+        let is_left = state.leave_to_driver();
+        let Some(raw) = &state.raw else { return Err(self.gone().into()) };
         let relatives = relations::changed();
         // SAFETY: the caller vouches for what the nodes use.
         let updated = unsafe { raw.update(&source.graph(GraphId::ROOT).native) };
         drop(relatives);
+        if is_left && updated.is_err() {
+            let left = state.held.take_back();
+            state.take_back(left);
+        }
         let (version, taken_back) = lent.end(updated.is_ok());
         if let Err(refused) = updated {
             let name = updatable::find(tree, &source);
@@ -158,15 +166,14 @@ impl Exec {
         }
         let held = Held::of(tree, &source, version);
         let base = self.take_over(tree, source);
-        state.held.update(held.of_nodes(&base));
+        let held = held.of_nodes(&base);
         state.base = base;
         state.unknown.clear();
         state.uses = None;
-        // The driver has set every node, also one of which nobody knew what it did, and holds what the new definition keeps. Of the change
-        // that failed nothing was kept here: what is exchanged is kept once all nodes use it. What launches before used goes with `own`.
+        // The driver has set every node, also one of which nobody knew what it did. Of the change that failed nothing was kept: what is exchanged
+        // is kept once all nodes use it.
         state.broken = None;
-        // The driver keeps what the new definition's nodes use; what single nodes used, launches until now may still use.
-        state.retire_own();
+        state.was_updated(held);
         self.watch_all(&mut state);
         drop(state);
         report(tree.driver(), taken_back.map_err(|error| tree.failed(error, graph.object.as_ref())));

@@ -8,6 +8,7 @@ use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::sys;
 use crate::location::Location;
 use crate::memory::DevicePointer;
+use crate::object::callback::allocating;
 use crate::object::error::{Error, Status, Subject};
 use std::sync::Arc;
 
@@ -87,7 +88,8 @@ impl Managed {
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
         let context = &self.context;
-        RawMemory::allocate_managed(context.live(context.as_ref())?, bytes, self.attach)
+        let here = context.live(context.as_ref())?;
+        allocating(|| RawMemory::allocate_managed(here, bytes, self.attach))
             .map(|memory| DevicePointer(memory.pointer()))
             .map_err(|error| context.failed(error, context.as_ref()))
     }

@@ -10,7 +10,6 @@
 //! | `owner` | a lifetime that a caller lends |
 //! | `lending` | what one call of a C program lends, which is the caller's until that has succeeded |
 //! | `worker` | the thread that releases |
-//! | `due` | what the driver releases on a thread of its own, for who waits |
 //! | `signals` | keeps signals away from it |
 //! | `termination` | signals that end the process, where no other thread is left to take them |
 //! | `frame` | the frame through which functions of the program are called |
@@ -19,7 +18,6 @@
 //! | `pull` | what is queued for programs that want no calls |
 //! | `event_fd` | the descriptor on which they wait |
 
-mod due;
 #[cfg(feature = "capi")]
 mod event_fd;
 #[cfg(feature = "capi")]
@@ -37,7 +35,6 @@ mod termination;
 mod waiting;
 mod worker;
 
-pub(crate) use due::{Due, expect};
 #[cfg(feature = "capi")]
 pub(crate) use frame::Foreign;
 #[cfg(feature = "capi")]
@@ -50,4 +47,4 @@ pub(crate) use waiting::{abandon, call_waiting, take_back, wait};
 pub use worker::flush as flush_callbacks;
 #[cfg(feature = "capi")]
 pub(crate) use worker::leaked_releases;
-pub(crate) use worker::{Task, ask_until, caught, hand_over, is_worker, later};
+pub(crate) use worker::{Task, allocating, ask_until, caught, hand_over, is_worker, later};

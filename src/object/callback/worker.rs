@@ -1,20 +1,20 @@
 //! The worker: one thread, started when there is first something for it, that runs what may run neither inside a
 //! function that the driver called nor under a lock.
 //!
-//! It sleeps when there is nothing to do. What it asks of drivers, creates and destroys there it does in the
-//! relaxed capture mode: others may capture streams without a word of it here, and in any other mode a question or a free of this thread
-//! would invalidate a capture in the mode GLOBAL.
+//! It sleeps when there is nothing to do. What it drops may call the driver, and so may its questions. Those see to it that the thread is in
+//! the relaxed capture mode, as each call does that releases something: others may capture streams without a word of it here, and in any other
+//! mode a question or a free of this thread would invalidate a capture in the mode GLOBAL.
 //!
 //! If a function of the program ends the thread, another one takes its place; not more than eight times, after which nothing is released
 //! any more.
 
-use super::due;
 use super::inside::is_inside;
 use super::parking::unless_parked;
 use super::signals;
 #[cfg(target_os = "linux")]
 use super::termination;
-use crate::driver::calls::capture_mode::relax_thread;
+use crate::driver::CallError;
+use crate::driver::sys::CUDA_ERROR_OUT_OF_MEMORY;
 use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, forked};
@@ -173,8 +173,6 @@ impl Round {
             uncancelled();
             self.wait_for(pause);
             let asked = self.questions.borrow().len();
-            // Again and again: a driver may have been opened since.
-            relax_thread();
             while let Some(task) = next(&self.tasks) {
                 self.done.set(self.done.get() + 1);
                 caught("a release function", task);
@@ -293,14 +291,33 @@ pub(crate) fn caught(what: &str, body: impl FnOnce()) {
     }
 }
 
+/// How long a call waits at most for what could be released, before it says that there is no memory.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Allocates; where there is no memory, the worker asks at once whether what it keeps for work under way can go, and it is tried once more.
+pub(crate) fn allocating<T>(mut allocate: impl FnMut() -> Result<T, CallError>) -> Result<T, CallError> {
+    match allocate() {
+        Err(error) if error.result() == Some(CUDA_ERROR_OUT_OF_MEMORY) && ask_now() => allocate(),
+        answer => answer,
+    }
+}
+
+/// Whether there was anything to ask.
+#[cold]
+fn ask_now() -> bool {
+    let is_asking = !forked() && !IS_WORKER.get() && !is_inside() && QUEUE.lock().asking;
+    is_asking && flush(PATIENCE).is_ok()
+}
+
 /// How far [`flush`] follows releases that lead to others, so that one which always leads to another does not keep it.
 const STEPS: u32 = 8;
 
 /// Waits until everything that was due for release before the call has been released, with what that led to in turn, and
 /// every log line been given to its callback, at most this long; answers whether it is so.
 ///
-/// What an exec kept is due once the exec was destroyed and its last launch is done. That is known if the stream of that launch
-/// had nothing left to do when the exec was destroyed, or when this is called; not if others have the exec's native handle.
+/// What an exec kept is due once the exec was destroyed, or changed, and the launches that use it are done: the driver is asked at once. A
+/// launch is done when its stream has passed what was in it when the exec was destroyed or changed. What the driver itself keeps, for execs
+/// that others can launch and graphs whose native handle was handed out, it releases some time later on a thread of its own, and is not waited for.
 ///
 /// A program need not call it, except to see its owners released before it ends.
 ///
@@ -323,9 +340,6 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
     }
     // A time beyond what the clock can express is no limit.
     let deadline = Instant::now().checked_add(timeout);
-    if !due::wait(deadline) {
-        return Ok(false);
-    }
     if QUEUE.lock().asking {
         // After its tasks the worker asks.
         hand_over(Box::new(|| ()));

@@ -166,6 +166,11 @@ impl Holds {
         }
     }
 
+    /// What is kept, for whatever it is.
+    pub(crate) fn into_objects(self) -> impl Iterator<Item = Hold> {
+        self.0.into_iter().map(|(_, hold)| hold)
+    }
+
     /// Takes what is kept for the node as a whole, if that is all.
     pub(crate) fn take_only_inner(&mut self) -> Option<Hold> {
         match self.0.as_slice() {

@@ -1,6 +1,7 @@
 //! One object takes the place of another in what nodes use: each part keeps its offset.
 
 use super::{For, ForSet, Hold, Holds, NodeType, Parameters};
+use crate::context::Context;
 use crate::op::operand::Operand;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -91,6 +92,30 @@ impl Parameters {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Calls a function with the context of each object that the node uses and that ends with its context; not with that of its kernel, in
+    /// whose context it runs.
+    pub(crate) fn each_context(&self, mut look: impl FnMut(&Arc<Context>)) {
+        let mut look_at = |object: &Weak<dyn Operand>| {
+            if let Some(object) = object.upgrade()
+                && let Some(context) = object.context()
+            {
+                look(context);
+            }
+        };
+        match self {
+            Self::MemoryOperations(operations) => {
+                let places = operations.places().iter().flatten();
+                places.filter_map(|place| place.object.as_ref()).for_each(look_at);
+            }
+            Self::EventRecord(event) | Self::EventWait(event) => {
+                if let Some(event) = event.event() {
+                    look(event.context());
+                }
+            }
+            _ => self.each_object(&mut look_at),
         }
     }
 

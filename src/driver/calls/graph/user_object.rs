@@ -18,15 +18,6 @@ unsafe impl Send for RawUserObject {}
 unsafe impl Sync for RawUserObject {}
 
 impl RawUserObject {
-    /// Refuses a driver that has none.
-    #[inline]
-    pub(crate) fn check_there(table: &Table) -> Result<(), CallError> {
-        match table.cuUserObjectCreate_11030 {
-            Some(_) => Ok(()),
-            None => Err(CallError::missing("cuUserObjectCreate_11030")),
-        }
-    }
-
     /// Creates an object with one reference, which is the caller's. When the last is released, `destroy` is called with `data`,
     /// once, on any thread, where hardly any call of the driver is allowed. If this fails, it is not called.
     ///

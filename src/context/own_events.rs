@@ -1,0 +1,116 @@
+//! Events of the library's own, by which it tells when work in the context is done: used again and again.
+
+use super::Context;
+use crate::driver::CallError;
+use crate::driver::calls::capture_mode::Relaxed;
+use crate::driver::calls::event::RawEvent;
+use crate::driver::calls::stream::RawStream;
+use crate::driver::sys::CU_EVENT_DISABLE_TIMING;
+use crate::object::callback::is_inside;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// The events of a context.
+#[derive(Default)]
+pub(super) struct OwnEvents(Mutex<Events>);
+
+#[derive(Default)]
+struct Events {
+    /// Those that nobody uses.
+    unused: Vec<RawEvent>,
+    /// How many are used. Once none is, none is kept: an idle context has no events.
+    used: usize,
+}
+
+/// How many are kept for the next use.
+const MOST: usize = 64;
+
+impl OwnEvents {
+    /// Whether there are any.
+    pub(super) fn has_any(&mut self) -> bool {
+        !self.0.get_mut().unused.is_empty()
+    }
+
+    /// Destroys those that nobody uses.
+    pub(super) fn destroy(self) {
+        destroy(self.0.into_inner().unused);
+    }
+
+    /// One that nobody used, if there is one, for somebody who uses it.
+    fn take(&self) -> Option<RawEvent> {
+        let mut events = self.0.lock();
+        events.used += 1;
+        events.unused.pop()
+    }
+
+    /// One that is not used any more, or was not made. Answers with those that go.
+    fn give_back(&self, event: Option<RawEvent>) -> Vec<RawEvent> {
+        let mut events = self.0.lock();
+        events.used -= 1;
+        events.unused.extend(event);
+        // Where the driver called, nothing is destroyed.
+        let kept = match events.used {
+            _ if is_inside() => events.unused.len(),
+            0 => 0,
+            _ => MOST.min(events.unused.len()),
+        };
+        events.unused.split_off(kept)
+    }
+}
+
+fn destroy(events: Vec<RawEvent>) {
+    for event in events {
+        // A failure is of no consequence to anybody: nothing stands behind the event.
+        let _ = event.destroy();
+    }
+}
+
+/// An event of the library's own, of which nobody else knows. It goes back to its context when it is dropped.
+pub(crate) struct OwnEvent {
+    /// `None` only while it comes or goes.
+    raw: Option<RawEvent>,
+    context: Arc<Context>,
+}
+
+impl OwnEvent {
+    /// One that nobody uses.
+    pub(crate) fn of(context: &Arc<Context>) -> Result<Self, CallError> {
+        let mut event = Self { raw: context.own_events.take(), context: Arc::clone(context) };
+        if event.raw.is_none() {
+            event.raw = Some(RawEvent::create(context.raw(), CU_EVENT_DISABLE_TIMING.0 as u32)?);
+        }
+        Ok(event)
+    }
+
+    /// The context that it is of.
+    #[inline]
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// Records what the stream has by now. The stream is one of the same context, which is current if it is a default stream.
+    #[inline]
+    pub(crate) fn record(&self, stream: &RawStream) -> Result<(), CallError> {
+        self.raw().record(stream)
+    }
+
+    /// Whether what was recorded last is done. Whoever captures, it is not disturbed.
+    pub(crate) fn is_done(&self) -> Result<bool, CallError> {
+        let _relaxed = Relaxed::enter(self.context.table());
+        self.raw().query()
+    }
+
+    fn raw(&self) -> &RawEvent {
+        self.raw.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for OwnEvent {
+    fn drop(&mut self) {
+        let gone = self.context.own_events.give_back(self.raw.take());
+        // With their context they went.
+        if !self.context.is_known_gone() {
+            destroy(gone);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! By what is told when the launches of an instance are done that were made until now.
+//!
+//! Launches of one instance run one after the other, so the last is done last. Where it was made in a stream that nobody else reaches, that is
+//! remembered, and an event is recorded there when somebody has to know. Anywhere else the launch is followed by an event at once: the
+//! stream may be gone later, or stand for another one, or have endless work of others.
+
+use super::retired::{Leaving, Retired};
+use super::waits::{Wait, note, nothing_runs};
+use crate::context::{Context, OwnEvent};
+use crate::object::callback::later;
+use crate::object::error::Subject;
+use crate::object::release::leaked;
+use crate::object::thread::ThreadId;
+use crate::stream::{Stream, StreamKind};
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+
+/// What tells when they are done, and what is kept for them.
+#[derive(Default)]
+pub(super) struct Launches {
+    /// All of these: of the last launch, and of what may run beside it.
+    marks: Marks,
+    /// Whether others can launch it, of which nobody here knows.
+    by_others: bool,
+    /// What was retired since the last launch.
+    retired: Option<Arc<Retired>>,
+}
+
+/// Few have more than one.
+type Marks = SmallVec<[Mark; 1]>;
+
+/// What tells when one launch is done.
+enum Mark {
+    /// In this stream, which nobody else reaches: an event that is recorded when somebody has to know.
+    InStream(Arc<Stream>),
+    /// An event that was recorded right after it.
+    Recorded(Recorded),
+    /// It was done when this went.
+    Earlier(Arc<Retired>),
+    /// Nothing: the driver did not record an event in the context.
+    Unknown(Arc<Context>),
+}
+
+/// What was launched before, to be dropped when no lock is held.
+pub(super) struct Before(#[allow(dead_code, reason = "dropped")] Marks);
+
+struct Recorded {
+    event: OwnEvent,
+    /// Where: what the driver calls the stream, and for whom, if each thread has its own.
+    stream: usize,
+    thread: Option<ThreadId>,
+}
+
+impl Recorded {
+    /// Records an event in a stream that others may reach, whose context is current if it is a default stream.
+    #[cold]
+    fn first(stream: &Stream) -> Mark {
+        let event = match OwnEvent::of(stream.context()) {
+            Ok(event) => event,
+            Err(error) => return unknown(stream, error),
+        };
+        let mut recorded = Self { event, stream: 0, thread: None };
+        if recorded.again(stream) {
+            Mark::Recorded(recorded)
+        } else {
+            Mark::Unknown(Arc::clone(stream.context()))
+        }
+    }
+
+    /// Records the event again, for whom nobody waits; false if that told nobody anything. An event that was recorded in a capture is not to be
+    /// asked for: that would invalidate the capture, whoever's it is.
+    #[inline]
+    fn again(&mut self, stream: &Stream) -> bool {
+        self.stream = stream.raw().handle().addr();
+        self.thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
+        match self.event.record(stream.raw()) {
+            Ok(()) => !stream.may_capture_now(),
+            Err(error) => {
+                unknown(stream, error);
+                false
+            }
+        }
+    }
+
+    fn is_in(&self, stream: &Stream) -> bool {
+        let is_thread = self.thread.is_none_or(|thread| thread == ThreadId::current());
+        self.stream == stream.raw().handle().addr()
+            && is_thread
+            && Arc::ptr_eq(self.event.context(), stream.context())
+    }
+}
+
+#[cold]
+fn unknown(stream: &Stream, error: crate::driver::CallError) -> Mark {
+    log::debug!(target: "cushim", "an event after a launch in {stream} failed: {error:?}; what the exec keeps is released after a later one");
+    note(stream.context(), error);
+    Mark::Unknown(Arc::clone(stream.context()))
+}
+
+impl Launches {
+    /// Of an instance that others can launch, too, or not.
+    pub(super) fn new(by_others: bool) -> Self {
+        Self { by_others, ..Self::default() }
+    }
+
+    /// Whether others can launch it: then only the driver knows when it is not used.
+    #[inline]
+    pub(super) fn are_by_others(&self) -> bool {
+        self.by_others
+    }
+
+    /// It was launched in this stream, and `keeps` something that it uses. What was to be told before comes back, to go outside of the lock.
+    #[inline]
+    pub(super) fn was_launched(&mut self, stream: &Arc<Stream>, keeps: bool) -> Option<Before> {
+        if self.by_others {
+            return None;
+        }
+        self.retired = None;
+        match self.marks.as_mut_slice() {
+            [Mark::InStream(last)] if keeps && Arc::ptr_eq(last, stream) && stream.is_ours_alone() => None,
+            [Mark::Recorded(last)]
+                if keeps
+                    && Arc::ptr_eq(last.event.context(), stream.context())
+                    && !stream.is_ours_alone() =>
+            {
+                if last.again(stream) {
+                    None
+                } else {
+                    self.follow(smallvec![Mark::Unknown(Arc::clone(stream.context()))])
+                }
+            }
+            _ => self.follow(if keeps { smallvec![Mark::of(stream)] } else { Marks::new() }),
+        }
+    }
+
+    #[cold]
+    fn follow(&mut self, marks: Marks) -> Option<Before> {
+        Some(Before(std::mem::replace(&mut self.marks, marks)))
+    }
+
+    /// Something may run in this stream beside what was launched before: an upload, or what came of a launch that failed.
+    #[cold]
+    pub(super) fn may_run_in(&mut self, stream: &Arc<Stream>, keeps: bool) {
+        if self.by_others || !keeps {
+            return;
+        }
+        self.retired = None;
+        let is_known = |mark: &Mark| matches!(mark, Mark::InStream(known) if Arc::ptr_eq(known, stream));
+        if stream.is_ours_alone() && self.marks.iter().any(is_known) {
+            return;
+        }
+        self.marks.retain(|mark| match mark {
+            // A later event there tells of it, too.
+            Mark::Recorded(recorded) => !recorded.is_in(stream),
+            Mark::Earlier(retired) => !retired.is_gone(),
+            Mark::InStream(_) | Mark::Unknown(_) => true,
+        });
+        self.marks.push(Mark::of(stream));
+    }
+
+    /// Lets go of what only the launches until now use, when they are done: one event and one question serve all that is retired between
+    /// two launches. If nobody can tell when they are done it comes back.
+    pub(super) fn retire(&mut self, leaving: Leaving, contexts: &[Arc<Context>]) -> Leaving {
+        if leaving.is_empty() || self.by_others {
+            return leaving;
+        }
+        let (is_over, leaving) = match &self.retired {
+            Some(retired) => match retired.add(leaving) {
+                Some(leaving) => (true, leaving),
+                None => return Leaving::default(),
+            },
+            None => (false, leaving),
+        };
+        let is_unknown = |mark: &Mark| matches!(mark, Mark::Unknown(context) if !nothing_runs(context));
+        if !is_over && self.marks.iter().any(is_unknown) {
+            return leaving;
+        }
+        let (waits, has_gone) = if is_over { Default::default() } else { self.take_waits() };
+        let retired = if waits.is_empty() {
+            Retired::soon(leaving)
+        } else {
+            let several = if contexts.len() > 1 { contexts.to_vec() } else { Vec::new() };
+            Retired::after(waits, several, leaving)
+        };
+        if has_gone {
+            self.marks.push(Mark::Earlier(Arc::clone(&retired)));
+        }
+        self.retired = Some(retired);
+        Leaving::default()
+    }
+
+    /// What has to be waited for, and whether some of it is known by nothing else from now on: events go with what waits for them, for what
+    /// is recorded again tells of later work.
+    fn take_waits(&mut self) -> (SmallVec<[Wait; 1]>, bool) {
+        let (mut waits, mut has_gone) = (SmallVec::new(), false);
+        for mark in std::mem::take(&mut self.marks) {
+            match mark {
+                Mark::InStream(stream) => {
+                    waits.extend(Wait::in_stream(&stream));
+                    self.marks.push(Mark::InStream(stream));
+                }
+                Mark::Recorded(recorded) => {
+                    has_gone = true;
+                    waits.push(Wait::Event(recorded.event));
+                }
+                Mark::Earlier(retired) if retired.is_gone() => {}
+                Mark::Earlier(retired) => {
+                    has_gone = true;
+                    waits.push(Wait::Earlier(retired));
+                }
+                // Nothing runs there any more.
+                Mark::Unknown(_) => {}
+            }
+        }
+        (waits, has_gone)
+    }
+
+    /// The instance is gone: lets go of all that it kept, when its launches are done. What nobody can tell of is leaked, counted and logged;
+    /// of what others launch it is the caller's duty.
+    pub(super) fn end(mut self, leaving: Leaving, contexts: &[Arc<Context>], exec: &dyn Subject) {
+        let driver = contexts.first().map(|context| context.driver().clone());
+        let left = self.retire(leaving, contexts);
+        if left.is_empty() {
+            return;
+        }
+        if self.by_others {
+            return later(left);
+        }
+        std::mem::forget(left);
+        if let Some(driver) = driver {
+            leaked(
+                &driver,
+                &format!("what {exec} kept, since the driver recorded no event after its last launch"),
+            );
+        }
+    }
+}
+
+impl Mark {
+    /// For what was just enqueued in a stream.
+    fn of(stream: &Arc<Stream>) -> Self {
+        if stream.is_ours_alone() { Self::InStream(Arc::clone(stream)) } else { Recorded::first(stream) }
+    }
+}

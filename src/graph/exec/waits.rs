@@ -1,0 +1,84 @@
+//! What is waited for until something that an instance kept can go.
+
+use super::retired::Retired;
+use crate::context::{Context, OwnEvent};
+use crate::driver::calls::capture_mode::Relaxed;
+use crate::stream::Stream;
+use std::sync::Arc;
+
+/// One of the things that have to be done before.
+pub(super) enum Wait {
+    /// What was recorded there. Whoever waits for it has it alone: recorded again, it would tell of later work.
+    Event(OwnEvent),
+    /// What the stream has, of which no event tells yet: it is being captured, or the driver failed. Once it records one, by that.
+    Stream(Arc<Stream>),
+    /// What was retired earlier.
+    Earlier(Arc<Retired>),
+}
+
+impl Wait {
+    /// For what the stream has by now, which nobody but this library reaches; `None` if nothing runs there any more.
+    pub(super) fn in_stream(stream: &Arc<Stream>) -> Option<Self> {
+        if nothing_runs(stream.context()) {
+            return None;
+        }
+        match recorded(stream) {
+            Some(event) => Some(Self::Event(event)),
+            None if stream.context().lost().is_some() => None,
+            None => Some(Self::Stream(Arc::clone(stream))),
+        }
+    }
+
+    /// Whether it is done. After an error of the device, or a reset, nothing runs any more in that context; in all `contexts` of the
+    /// instance it is for the driver to tell.
+    pub(super) fn is_over(&mut self, contexts: &[Arc<Context>]) -> bool {
+        match self {
+            Self::Event(event) => {
+                let context = event.context();
+                // Of a context that is gone nothing is asked.
+                let told = if nothing_runs(context) {
+                    None
+                } else {
+                    event.is_done().map_err(|error| note(context, error)).ok()
+                };
+                told.unwrap_or_else(|| nothing_runs(context) && contexts.iter().all(|other| is_idle(other)))
+            }
+            Self::Stream(stream) => {
+                if nothing_runs(stream.context()) {
+                    return contexts.iter().all(|other| is_idle(other));
+                }
+                let Some(event) = recorded(stream) else { return false };
+                *self = Self::Event(event);
+                self.is_over(contexts)
+            }
+            Self::Earlier(retired) => retired.is_gone(),
+        }
+    }
+}
+
+/// An event that is recorded in the stream now, unless that is being captured, or the driver fails.
+fn recorded(stream: &Arc<Stream>) -> Option<OwnEvent> {
+    let recorded = OwnEvent::of(stream.context())
+        .and_then(|event| stream.record_own(&event).map(|is_told| is_told.then_some(event)));
+    recorded.unwrap_or_else(|error| {
+        note(stream.context(), error);
+        None
+    })
+}
+
+/// An error may say that nothing runs in the context any more. Any other is no answer.
+#[cold]
+pub(super) fn note(context: &Arc<Context>, error: crate::driver::CallError) {
+    let _ = context.failed(error, context.as_ref());
+}
+
+/// Whether nothing runs there any more: not after an error of the device, and not where it was reset.
+pub(super) fn nothing_runs(context: &Context) -> bool {
+    context.lost().is_some() || context.is_gone()
+}
+
+/// Whether no work goes on in a context in which nodes ran when their stream's context was lost.
+fn is_idle(context: &Arc<Context>) -> bool {
+    let _relaxed = Relaxed::enter(context.driver().object_table());
+    nothing_runs(context) || Stream::legacy(context).query().unwrap_or_else(|_| nothing_runs(context))
+}
