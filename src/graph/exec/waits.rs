@@ -41,11 +41,11 @@ impl Wait {
                 } else {
                     event.is_done().map_err(|error| note(context, error)).ok()
                 };
-                told.unwrap_or_else(|| nothing_runs(context) && contexts.iter().all(|other| is_idle(other)))
+                told.unwrap_or_else(|| nothing_runs(context) && contexts.iter().all(is_idle))
             }
             Self::Stream(stream) => {
                 if nothing_runs(stream.context()) {
-                    return contexts.iter().all(|other| is_idle(other));
+                    return contexts.iter().all(is_idle);
                 }
                 let Some(event) = recorded(stream) else { return false };
                 *self = Self::Event(event);
