@@ -12,6 +12,7 @@
 //! Memory: the driver says through [`Host`] which addresses have memory. Atomic operations are atomic across blocks.
 
 mod ast;
+mod byte_float;
 mod error;
 mod exec;
 mod float;

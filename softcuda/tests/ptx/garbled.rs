@@ -119,6 +119,7 @@ fn operands() {
     .pragma \"used_bytes_mask 0x30\"; ld.global.v2.u32 %u, [%d1];
     mov.u32 %r9, s; ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 %v1, [%r9]; movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r10;
     stmatrix.sync.aligned.m8n8.x2.shared.b16 [s], {%r9, 5};
+    { .reg .b16 %h; cvt.rn.satfinite.relu.e4m3x2.f32 %h, %r1, %r2; cvt.rn.f16x2.e5m2x2 %r3, %h; }
     ret; }",
     );
     garble_text("operands", &text, 600);

@@ -3,6 +3,7 @@
 mod device;
 
 mod basic;
+mod byte_floats;
 mod compiled;
 mod constants;
 mod declarations;

@@ -38,7 +38,7 @@ drain:
 
 /// Words that are all different.
 fn input() -> Vec<u32> {
-    (0..1024u32).map(|at| (2 * at + 1) << 16 | 2 * at).collect()
+    (0..1024u32).map(|at| ((2 * at + 1) << 16) | (2 * at)).collect()
 }
 
 /// Where each lane's row is, in bytes: all over the tile.

@@ -12,6 +12,7 @@ mod collective;
 mod compare;
 mod control;
 mod convert;
+mod convert_bytes;
 mod emit;
 mod function;
 mod halves;

@@ -3,8 +3,8 @@
 use super::function::Lowering;
 use super::modifiers::Modifiers;
 use super::{
-    arithmetic, atomic, bits, call, carry, collective, compare, control, convert, matrix, memory, packed,
-    transcendental, transfer,
+    arithmetic, atomic, bits, call, carry, collective, compare, control, convert, convert_bytes, matrix,
+    memory, packed, transcendental, transfer,
 };
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
@@ -28,6 +28,7 @@ pub(super) fn lower<'a>(
         | "brev" | "clz" | "popc" | "prmt" | "dp4a" | "dp2a" | "bmsk" | "copysign" => bits::lower(l, i, m),
         "setp" | "set" | "selp" | "slct" | "testp" => compare::lower(l, i, m),
         "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => transcendental::lower(l, i, m),
+        "cvt" if convert_bytes::is_one(i) => convert_bytes::lower(l, i, m),
         "cvt" => convert::lower(l, i, m),
         "mov" | "cvta" | "isspacep" | "mapa" | "getctarank" => transfer::lower(l, i, m),
         "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "cp" | "discard" | "applypriority" => {
