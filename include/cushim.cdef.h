@@ -32,6 +32,7 @@ typedef int32_t CUmemorytype;
 typedef void *CUmodule;
 typedef void *CUstream;
 typedef int32_t cushim_arg_kind;
+typedef int32_t cushim_attachment;
 typedef int32_t cushim_batch_flags;
 typedef int32_t cushim_builder_kind;
 typedef int32_t cushim_builder_state;
@@ -208,6 +209,11 @@ enum {
 enum {
   CUSHIM_RANGE_POINTER = 1,
   CUSHIM_RANGE_BUFFER = 2
+};
+enum {
+  CUSHIM_ATTACH_GLOBAL = 1,
+  CUSHIM_ATTACH_HOST = 2,
+  CUSHIM_ATTACH_SINGLE = 4
 };
 enum {
   CUSHIM_ITEM_RELEASE = 1,
@@ -1196,6 +1202,7 @@ cushim_status cushim_stream_discard(cushim_stream stream, const cushim_range *ra
 cushim_status cushim_stream_discard_batch(cushim_stream stream, const cushim_range *ranges, size_t range_count, const cushim_batch_options *options);
 cushim_status cushim_stream_discard_prefetch(cushim_stream stream, const cushim_range *range, const cushim_location *location);
 cushim_status cushim_stream_discard_prefetch_batch(cushim_stream stream, const cushim_range *ranges, size_t range_count, const cushim_location *locations, size_t location_count, const cushim_batch_options *options);
+cushim_status cushim_stream_attach(cushim_stream stream, const cushim_range *range, cushim_attachment attachment);
 cushim_status cushim_context_get_range_attributes(cushim_context context, const cushim_range *range, cushim_range_attributes *attributes);
 cushim_status cushim_context_get_accessed_by(cushim_context context, const cushim_range *range, cushim_location *accessors, size_t capacity, size_t *count);
 cushim_status cushim_context_add_accessed_by(cushim_context context, const cushim_range *range, const cushim_location *accessors, size_t accessor_count);

@@ -161,8 +161,9 @@
  * To place managed memory:
  *   cushim_context_advise, cushim_context_advise_batch, cushim_stream_prefetch, cushim_stream_prefetch_batch,
  *   cushim_stream_discard, cushim_stream_discard_batch, cushim_stream_discard_prefetch,
- *   cushim_stream_discard_prefetch_batch, cushim_context_get_range_attributes, cushim_context_get_accessed_by,
- *   cushim_context_add_accessed_by, cushim_context_remove_accessed_by, cushim_context_set_accessed_by
+ *   cushim_stream_discard_prefetch_batch, cushim_stream_attach, cushim_context_get_range_attributes,
+ *   cushim_context_get_accessed_by, cushim_context_add_accessed_by, cushim_context_remove_accessed_by,
+ *   cushim_context_set_accessed_by
  *
  * To be called back, or poll instead:
  *   cushim_stream_host_function, cushim_stream_host_function_bytes, cushim_drain, cushim_drain_fd,
@@ -439,6 +440,27 @@ enum cushim_range_kind
 typedef enum cushim_range_kind cushim_range_kind;
 #else
 typedef int32_t cushim_range_kind;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* Who uses managed memory. */
+enum cushim_attachment
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* The streams of every device (`CU_MEM_ATTACH_GLOBAL`), which is where memory begins. */
+  CUSHIM_ATTACH_GLOBAL = 1,
+  /* The host alone (`CU_MEM_ATTACH_HOST`). */
+  CUSHIM_ATTACH_HOST = 2,
+  /* The stream of the call, and no other (`CU_MEM_ATTACH_SINGLE`). */
+  CUSHIM_ATTACH_SINGLE = 4
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_attachment cushim_attachment;
+#else
+typedef int32_t cushim_attachment;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -951,7 +973,7 @@ enum cushim_managed_flags
  {
   /*
    * The memory is attached to the host at first (`CU_MEM_ATTACH_HOST`): no stream may use it until it is attached
-   * to one.
+   * to one (`cushim_stream_attach`).
    */
   CUSHIM_MANAGED_ATTACH_HOST = 1
 };
@@ -3561,6 +3583,27 @@ cushim_status cushim_stream_discard_prefetch_batch(cushim_stream stream,
                                                    const struct cushim_location *locations,
                                                    size_t location_count,
                                                    const struct cushim_batch_options *options);
+
+/*
+ * Says who uses an allocation of managed memory from then on, in stream order (`cuStreamAttachMemAsync`).
+ *
+ * It matters on devices without "concurrent-managed-access" (`cushim_device_supports`): there the host may not use
+ * managed memory while a stream to which it is attached is at work. Memory that was created with
+ * `CUSHIM_MANAGED_ATTACH_HOST` is attached here before a stream uses it. When the stream is destroyed, what was
+ * attached to it alone is what it was at first. It cannot be part of a graph, which uses memory that is attached
+ * globally.
+ *
+ * @param[in] stream The stream; for `CUSHIM_ATTACH_SINGLE` not a default stream.
+ * @param[in] range The memory: a whole allocation, not of a pool.
+ * @param[in] attachment Who uses it.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, for a default stream with
+ *   `CUSHIM_ATTACH_SINGLE`, and for a stream that is being captured (the capture stays valid);
+ *   `CUDA_ERROR_INVALID_VALUE` (1) for a part of an allocation, and for memory of a pool.
+ * @driver any
+ */
+cushim_status cushim_stream_attach(cushim_stream stream,
+                                   const struct cushim_range *range,
+                                   cushim_attachment attachment);
 
 /*
  * Returns what the driver says about a range of managed memory. Before CUDA 12.2 it knows devices and the host only.

@@ -85,6 +85,7 @@ const CONDITIONS: &[Condition] = &[
     // Host and device may not use managed memory at the same time.
     Condition("managed/managed", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
     Condition("managed/batches", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
+    Condition("managed/attached", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
 ];
 
 /// Programs for which calls of the driver fail. What their functions return then is no proof that they would of themselves.

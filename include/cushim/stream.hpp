@@ -237,6 +237,10 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
     }));
   }
 
+  // Who uses a whole allocation of managed memory from then on: this stream alone, all streams, or the host.
+  result<void> attach(range memory, cushim_attachment attachment) const {
+    return detail::done(cushim_stream_attach(get(), memory.get(), attachment));
+  }
   // Moves a range of managed memory to a location. Its contents stay.
   result<void> prefetch(range memory, location to) const {
     return detail::done(cushim_stream_prefetch(get(), memory.get(), to.get()));

@@ -39,6 +39,7 @@
 //! | `advise` | advice |
 //! | `prefetch` | moving memory |
 //! | `discard` | giving up what memory holds |
+//! | `attach` | which streams use memory |
 //! | `attributes` | what the driver knows of a range |
 //! | `accessed_by` | the set of those that a range is accessed by |
 //! | `access` | whether a device can do any of it |
@@ -46,12 +47,14 @@
 mod access;
 mod accessed_by;
 mod advise;
+mod attach;
 mod attributes;
 mod discard;
 mod prefetch;
 mod range;
 
 pub use advise::Advice;
+pub use attach::{Attach, Attachment};
 pub use attributes::RangeAttributes;
 pub use discard::Discard;
 pub use prefetch::Prefetch;

@@ -187,6 +187,7 @@ pub(super) struct Kind {
 impl Kind {
     pub(super) const ADVICE: Self = Self { name: "advice", pageable: true };
     pub(super) const PREFETCH: Self = Self { name: "a prefetch", pageable: true };
+    pub(super) const ATTACHMENT: Self = Self { name: "an attachment", pageable: false };
     pub(super) const DISCARD: Self = Self { name: "a discard", pageable: false };
     pub(super) const QUERY: Self = Self { name: "a question about a range", pageable: true };
 

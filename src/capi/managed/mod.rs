@@ -8,12 +8,15 @@ mod prefetch;
 
 mod discard;
 
+mod attach;
+
 mod attributes;
 
 mod accessed_by;
 
 pub use accessed_by::*;
 pub use advise::*;
+pub use attach::*;
 pub use attributes::*;
 pub use discard::*;
 pub use prefetch::*;

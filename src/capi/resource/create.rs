@@ -214,7 +214,7 @@ fn pinned_resource_options(given: cushim_pinned_options) -> Result<PinnedResourc
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_managed_flags {
     /// The memory is attached to the host at first (`CU_MEM_ATTACH_HOST`): no stream may use it until it is attached
-    /// to one.
+    /// to one (`cushim_stream_attach`).
     CUSHIM_MANAGED_ATTACH_HOST = 1,
 }
 

@@ -5,6 +5,7 @@
 //! holds; it is called by the `unsafe` functions of the objects, which pass the duty on to their callers.
 
 pub(crate) mod advise;
+pub(crate) mod attach;
 pub(crate) mod attributes;
 pub(crate) mod discard;
 mod location;
