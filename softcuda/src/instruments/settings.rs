@@ -24,6 +24,8 @@ pub(crate) struct Settings {
     pub(crate) concurrent_managed: bool,
     /// Whether there are memory pools.
     pub(crate) memory_pools: bool,
+    /// Whether graphs use addresses again.
+    pub(crate) graph_reuse: bool,
     /// How far kernels reach beyond their memory.
     pub(crate) bounds: Bounds,
     /// Instructions that a thread of a kernel may execute; `None`: as many as it likes.
@@ -78,6 +80,11 @@ pub(crate) fn launch_blocking() -> bool {
     settings().is_some_and(|settings| settings.launch_blocking)
 }
 
+/// Whether an allocation of a graph has the address of one that the graph frees before it.
+pub(crate) fn graph_reuse() -> bool {
+    settings().is_some_and(|settings| settings.graph_reuse)
+}
+
 /// Whether kernels may use memory beyond their allocations, as far as a GPU maps it.
 pub(crate) fn bounds_are_wide() -> bool {
     settings().is_some_and(|settings| settings.bounds == Bounds::Allocation)
@@ -123,6 +130,7 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
     })?;
     let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", true, switch)?;
     let memory_pools = variable("SOFTCUDA_MEMORY_POOLS", true, switch)?;
+    let graph_reuse = variable("SOFTCUDA_GRAPH_REUSE", true, switch)?;
     let bounds = variable("SOFTCUDA_BOUNDS", Bounds::Exact, |text| match text {
         "exact" => Ok(Bounds::Exact),
         "allocation" => Ok(Bounds::Allocation),
@@ -145,6 +153,7 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
         schedule,
         concurrent_managed,
         memory_pools,
+        graph_reuse,
         bounds,
         kernel_budget,
         launch_blocking,

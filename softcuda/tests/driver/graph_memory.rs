@@ -1,11 +1,12 @@
 //! Memory of graphs: when it is memory, under every schedule, who frees it, and what it takes of a device. What a driver
 //! refuses, the conformance suite asks.
 
+use crate::common::captures::{GLOBAL, begin, graph_of};
 use crate::common::graphs::{
-    any_params, destroy, destroy_exec, empty_node, graph, instantiate, instantiate_with, launch, memset_node,
-    memset_params, run,
+    any_params, destroy, destroy_exec, empty_node, function, graph, instantiate, instantiate_with,
+    kernel_node, launch, memset_node, memset_params, run,
 };
-use crate::common::streams::{Gate, ILLEGAL_ADDRESS, free_stream, synchronize};
+use crate::common::streams::{Gate, ILLEGAL_ADDRESS, event, free_stream, record, synchronize};
 use crate::common::{
     INVALID_VALUE, Library, NOT_SUPPORTED, OUT_OF_MEMORY, alone, at, everywhere, first, with_context,
 };
@@ -353,5 +354,212 @@ fn a_memset_after_the_free_is_refused() {
             let arguments = [at(&mut made), graph, first(&after), 1, first(&params), context];
             assert_eq!(cu.call("cuGraphAddMemsetNode", &arguments), answer);
         }
+    });
+}
+
+/// A module of one kernel, which stores a number at an address.
+const STORE: &std::ffi::CStr = c".version 7.0\n.target sm_70\n.address_size 64\n\
+    .visible .entry store(.param .u64 p, .param .u32 v) {\n.reg .u64 %p;\n.reg .u32 %v;\n\
+    ld.param.u64 %p, [p];\nld.param.u32 %v, [v];\nst.global.u32 [%p], %v;\nret;\n}\n";
+
+/// Copies four bytes.
+fn copy_node(cu: &Library, graph: u64, after: &[u64], from: u64, to: u64) -> u64 {
+    let (mut copy, mut copied, mut context) = ([0u64; 25], 0, 0u64);
+    // From device to device memory: types, addresses, extent.
+    (copy[4], copy[6], copy[15], copy[17]) = (2, from, 2, to);
+    (copy[22], copy[23], copy[24]) = (4, 1, 1);
+    assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
+    let arguments = [at(&mut copied), graph, first(after), after.len() as u64, first(&copy), context];
+    assert_eq!(cu.call("cuGraphAddMemcpyNode", &arguments), 0);
+    copied
+}
+
+/// What comes behind a free in the same launch is found out, whatever it is, as it is in streams.
+#[test]
+fn use_after_the_free_is_an_illegal_address() {
+    for user in
+        ["a kernel", "a copy from it", "a copy to it", "a captured kernel", "a graph in it", "a relaunch"]
+    {
+        const NAME: &str = "use_after_the_free_is_an_illegal_address";
+        for schedule in ["eager", "lazy", "seeded"] {
+            let case = [("SOFTCUDA_SCHEDULE", schedule), ("TEST_USER", user)];
+            let said = alone(NAME, &case, || {
+                let cu = with_context();
+                let (stream, mut whole) = (free_stream(&cu), graph(&cu));
+                let (store, (_, other)) = (function(&cu, STORE, c"store"), cu.allocate(4));
+                let (node, address) = alloc_node(&cu, whole, &[], 64);
+                let used = kernel_node(&cu, whole, &[node], store, &[address, 3]);
+                let freed = free_node(&cu, whole, &[used], address);
+                match user {
+                    "a kernel" => {
+                        let behind = empty_node(&cu, whole, &[freed]);
+                        kernel_node(&cu, whole, &[behind], store, &[address, 3]);
+                    }
+                    "a copy from it" => {
+                        copy_node(&cu, whole, &[freed], address, other);
+                    }
+                    "a copy to it" => {
+                        copy_node(&cu, whole, &[freed], other, address);
+                    }
+                    "a graph in it" => {
+                        let inner = graph(&cu);
+                        kernel_node(&cu, inner, &[], store, &[address, 3]);
+                        crate::common::graphs::child_node(&cu, whole, &[freed], inner);
+                    }
+                    "a captured kernel" => {
+                        let (mut captured, mut again) = (0u64, 7u32);
+                        assert_eq!(begin(&cu, stream, GLOBAL), 0);
+                        assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut captured), 64, stream]), 0);
+                        assert_eq!(cu.call("cuMemFreeAsync", &[captured, stream]), 0);
+                        let config = [1 | 1 << 32, 1 | 1 << 32, 1 | 1 << 32, 0, stream, 0, 0];
+                        let arguments = [at(&mut captured), at(&mut again)];
+                        assert_eq!(
+                            cu.call("cuLaunchKernelEx", &[first(&config), store, first(&arguments), 0]),
+                            0
+                        );
+                        whole = graph_of(&cu, stream);
+                    }
+                    _ => {}
+                }
+                let exec = instantiate(&cu, whole);
+                if user == "a relaunch" {
+                    // It is memory again in each launch, and in none after it.
+                    (0..3).for_each(|_| run(&cu, exec, stream));
+                    let outside = graph(&cu);
+                    kernel_node(&cu, outside, &[], store, &[address, 3]);
+                    launch(&cu, instantiate(&cu, outside), stream);
+                } else {
+                    launch(&cu, exec, stream);
+                }
+                assert_eq!(synchronize(&cu, stream), ILLEGAL_ADDRESS, "{user}");
+            });
+            assert!(said.is_empty() || said.contains("illegal address"), "{user}: {said}");
+        }
+    }
+}
+
+/// Behind its free the address is the next one's, if that is not larger nor much smaller: a real driver does so, too.
+#[test]
+fn addresses_are_used_again() {
+    everywhere("addresses_are_used_again", || {
+        let cu = with_context();
+        let (stream, graph, (_, results)) = (free_stream(&cu), graph(&cu), cu.allocate(8));
+        let (one, first_one) = alloc_node(&cu, graph, &[], 4096);
+        let filled = memset_node(&cu, graph, &[one], &memset_params(first_one, 5, 4, 16));
+        let copied = copy_node(&cu, graph, &[filled], first_one, results);
+        let freed = free_node(&cu, graph, &[copied], first_one);
+        let behind = empty_node(&cu, graph, &[freed]);
+        let (_, beside) = alloc_node(&cu, graph, &[copied], 4096);
+        let (_, larger) = alloc_node(&cu, graph, &[behind], 8192);
+        let (_, smaller) = alloc_node(&cu, graph, &[behind], 1024);
+        let (two, second_one) = alloc_node(&cu, graph, &[behind], 3000);
+        let (_, third_one) = alloc_node(&cu, graph, &[behind], 4096);
+        assert_eq!(second_one, first_one);
+        for other in [beside, larger, smaller, third_one] {
+            assert_ne!(other, first_one);
+        }
+        // A node means an address: this one comes while the first one has it, though it is added later.
+        let late = copy_node(&cu, graph, &[filled], first_one, results + 4);
+        assert_eq!(cu.call("cuGraphAddDependencies", &[graph, first(&[late]), first(&[freed]), 1]), 0);
+        let filled = memset_node(&cu, graph, &[two], &memset_params(second_one, 6, 4, 16));
+        let copied = copy_node(&cu, graph, &[filled], second_one, results);
+        let freed = free_node(&cu, graph, &[copied], second_one);
+        // Each of the two is freed once.
+        let mut node = 0;
+        let again = [at(&mut node), graph, first(&[freed]), 1, first_one];
+        assert_eq!(cu.call("cuGraphAddMemFreeNode", &again), INVALID_VALUE);
+        // Memory that was freed cannot be filled behind that, and that of the next one can.
+        let (_, last) = alloc_node(&cu, graph, &[freed], 4096);
+        assert_eq!(last, first_one);
+        let exec = instantiate_with(&cu, graph, AUTO_FREE);
+        for _ in 0..2 {
+            run(&cu, exec, stream);
+            assert_eq!((word(&cu, results), word(&cu, results + 4)), (6, 5));
+        }
+        // Those that nobody frees: beside, larger, smaller, the third, and the last, at the address of the first.
+        assert_eq!((cu.live("device memory"), word(&cu, last)), (6, 6));
+        // The block of the first is one.
+        assert_eq!(bytes(&cu)[0], 4096 + 4096 + 8192 + 1024 + 4096);
+        assert_eq!(cu.call("cuDeviceGraphMemTrim", &[0]), 0);
+        assert_eq!(word(&cu, last), 6, "it is memory");
+        for address in [beside, larger, smaller, third_one, last] {
+            assert_eq!(cu.call("cuMemFree_v2", &[address]), 0);
+        }
+        assert_eq!(cu.call("cuDeviceGraphMemTrim", &[0]), 0);
+        assert_eq!(bytes(&cu)[0], 0);
+        destroy_exec(&cu, exec);
+        destroy(&cu, graph);
+        assert_eq!(cu.call("cuMemsetD8_v2", &[first_one, 1, 4]), INVALID_VALUE);
+        assert_eq!(cu.live("device memory"), 1);
+    });
+}
+
+/// Also in captures, behind whatever stream has freed it; not beside it.
+#[test]
+fn addresses_are_used_again_in_captures() {
+    alone("addresses_are_used_again_in_captures", &[], || {
+        let cu = with_context();
+        let (streams, event) = ([free_stream(&cu), free_stream(&cu)], event(&cu));
+        let allocate = |stream: u64| {
+            let mut address = 0u64;
+            assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut address), 64, stream]), 0);
+            address
+        };
+        let free = |address: u64, stream: u64| assert_eq!(cu.call("cuMemFreeAsync", &[address, stream]), 0);
+        let join = |from: u64, to: u64| {
+            record(&cu, event, from);
+            assert_eq!(cu.call("cuStreamWaitEvent", &[to, event, 0]), 0);
+        };
+        assert_eq!(begin(&cu, streams[0], GLOBAL), 0);
+        let first_one = allocate(streams[0]);
+        join(streams[0], streams[1]);
+        free(first_one, streams[1]);
+        let beside = allocate(streams[0]);
+        assert_ne!(beside, first_one);
+        join(streams[1], streams[0]);
+        let behind = allocate(streams[0]);
+        assert_eq!(behind, first_one);
+        free(behind, streams[0]);
+        free(beside, streams[0]);
+        let graph = graph_of(&cu, streams[0]);
+        let exec = instantiate(&cu, graph);
+        (0..3).for_each(|_| run(&cu, exec, streams[0]));
+        assert_eq!(bytes(&cu)[..2], [1024; 2]);
+    });
+}
+
+/// What could not be added leaves the address where it was.
+#[test]
+fn an_allocation_that_is_refused_takes_no_address() {
+    alone("an_allocation_that_is_refused_takes_no_address", &[("SOFTCUDA_MEMORY", "1M")], || {
+        let cu = with_context();
+        let (stream, graph) = (free_stream(&cu), graph(&cu));
+        let (node, address) = alloc_node(&cu, graph, &[], 64);
+        let freed = free_node(&cu, graph, &[node], address);
+        let stranger = empty_node(&cu, crate::common::graphs::graph(&cu), &[]);
+        let (mut refused, mut params, after) = (0, [0u64; 15], [freed, stranger]);
+        (params[0], params[1], params[13]) = (1, 1, 64);
+        let arguments = [at(&mut refused), graph, first(&after), 2, at(&mut params)];
+        assert_eq!(cu.call("cuGraphAddMemAllocNode", &arguments), INVALID_VALUE);
+        assert_eq!(alloc_node(&cu, graph, &[freed], 64).1, address);
+        run(&cu, instantiate(&cu, graph), stream);
+        assert_eq!(cu.call("cuMemFree_v2", &[address]), 0);
+    });
+}
+
+/// With an address for each, a use of the former one is found out, too.
+#[test]
+fn addresses_are_not_used_again_if_that_is_asked_for() {
+    let settings = [("SOFTCUDA_GRAPH_REUSE", "0")];
+    alone("addresses_are_not_used_again_if_that_is_asked_for", &settings, || {
+        let cu = with_context();
+        let (stream, graph, store) = (free_stream(&cu), graph(&cu), function(&cu, STORE, c"store"));
+        let (one, first_one) = alloc_node(&cu, graph, &[], 64);
+        let freed = free_node(&cu, graph, &[one], first_one);
+        let (two, second_one) = alloc_node(&cu, graph, &[freed], 64);
+        assert_ne!(first_one, second_one);
+        kernel_node(&cu, graph, &[two], store, &[first_one, 1]);
+        launch(&cu, instantiate(&cu, graph), stream);
+        assert_eq!(synchronize(&cu, stream), ILLEGAL_ADDRESS);
     });
 }

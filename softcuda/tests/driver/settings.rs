@@ -44,6 +44,7 @@ fn an_impossible_setting_is_refused_loudly() {
     for value in ["2", "yes"] {
         refused(test, "SOFTCUDA_CONCURRENT_MANAGED", value, "0 or 1");
         refused(test, "SOFTCUDA_MEMORY_POOLS", value, "0 or 1");
+        refused(test, "SOFTCUDA_GRAPH_REUSE", value, "0 or 1");
     }
 }
 

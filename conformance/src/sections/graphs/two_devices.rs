@@ -248,11 +248,11 @@ fn allocated(p: &Pair, access: bool) -> Asked {
     let graph = p.s.graph()?;
     let (node, address) = p.allocation(graph, access)?;
     let (mut filled, mut copied, mut freed) = (node, node, node);
-    let answers = [
-        p.add_memset(graph, &[node], (address, 11), p.other.context, &mut filled),
-        p.add_copy(graph, &[filled], (p.s.there, address), p.s.context, &mut copied),
-        p.s.add(graph, &[copied], Work::Free(address), &raw mut freed),
-    ];
+    let first = p.add_memset(graph, &[node], (address, 11), p.other.context, &mut filled);
+    let second = p.add_copy(graph, &[filled], (p.s.there, address), p.s.context, &mut copied);
+    // Behind what there is: the copy may have been refused.
+    let last = if second.succeeded() { copied } else { filled };
+    let answers = [first, second, p.s.add(graph, &[last], Work::Free(address), &raw mut freed)];
     Ok(Answer::all([Answer::all(answers), p.s.ran(graph), p.s.word(p.s.there)]))
 }
 

@@ -11,17 +11,32 @@ use crate::abi::sys::{
 };
 use crate::driver::device::Device;
 use crate::driver::space::host_pages::HostPages;
-use crate::driver::space::window::{Claim, Range};
+use crate::driver::space::window::{ALIGNMENT, Claim, Range};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What an allocation of a graph is, beside its address.
 pub(crate) struct GraphMemory {
-    store: Store,
-    device: Device,
-    /// The others that may use it.
+    block: Arc<Block>,
+    /// The devices that may use it, beside its own.
     peers: Box<[Device]>,
     state: Mutex<State>,
+}
+
+/// Addresses, and what is behind them: of one allocation, or of several of a graph, one after the other.
+struct Block {
+    store: Store,
+    device: Device,
+    content: Mutex<Content>,
+}
+
+#[derive(Default)]
+struct Content {
+    /// What it takes of the device's memory.
+    backing: Option<Claim>,
+    /// How many of the allocations are memory, as calls see it.
+    allocated: usize,
 }
 
 /// Where its addresses are.
@@ -54,8 +69,6 @@ struct State {
     allocated: bool,
     /// Whether no node is left for it.
     orphan: bool,
-    /// What it takes of the device's memory.
-    backing: Option<Claim>,
     /// How many nodes free it: in its own graph, and in others.
     frees: [u32; 2],
 }
@@ -106,31 +119,97 @@ pub(super) fn release_kept(device: Device) {
     with_meters(device, Meters::release);
 }
 
+impl Block {
+    /// Some of the device's memory, which graphs have from now on: what others had, if it fits.
+    fn claim(&self) -> Option<Claim> {
+        let (size, device) = (self.store.size(), self.device.ordinal());
+        if let Some(kept) = with_meters(self.device, |meters| meters.reuse(size)) {
+            return Some(kept);
+        }
+        let take = || find_room(device, size, || Claim::take(size, device));
+        let claim = take().or_else(|| {
+            release_kept(self.device);
+            take()
+        })?;
+        self.meter(|meters| meters.add(size));
+        Some(claim)
+    }
+
+    /// From now on it takes memory of the device.
+    fn map(&self) -> Answer {
+        if self.content.lock().backing.is_some() {
+            return Ok(());
+        }
+        let claim = self.claim().ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+        let mut content = self.content.lock();
+        match content.backing {
+            // Another launch was faster.
+            Some(_) => self.meter(|meters| meters.kept.push(claim)),
+            None => content.backing = Some(claim),
+        }
+        Ok(())
+    }
+
+    /// Gives what it takes to the device, unless it is memory.
+    fn trim(&self) {
+        let mut content = self.content.lock();
+        if content.allocated == 0 && content.backing.take().is_some() {
+            self.meter(|meters| meters.take(self.store.size()));
+        }
+    }
+
+    fn meter(&self, change: impl FnOnce(&mut Meters)) {
+        with_meters(self.device, change);
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(claim) = self.content.get_mut().backing.take() {
+            self.meter(|meters| meters.kept.push(claim));
+        }
+    }
+}
+
 impl GraphMemory {
     /// Addresses for so many bytes on a device; `None` if there are no more.
     pub(super) fn new(size: usize, is_managed: bool, device: Device, peers: Box<[Device]>) -> Option<Self> {
-        Some(Self { store: Store::new(size, is_managed)?, device, peers, state: Mutex::default() })
+        let block = Block { store: Store::new(size, is_managed)?, device, content: Mutex::default() };
+        Some(Self { block: Arc::new(block), peers, state: Mutex::default() })
+    }
+
+    /// Whether memory of so many bytes can have its addresses when it is freed: a device's, for the same devices, and not much less.
+    pub(super) fn fits(&self, size: usize, device: Device, peers: &[Device]) -> bool {
+        let all = self.block.store.size();
+        let is_alike =
+            size.checked_next_multiple_of(ALIGNMENT).is_some_and(|size| (all / 2..=all).contains(&size));
+        is_alike && !self.is_managed() && self.block.device == device && *self.peers == *peers
+    }
+
+    /// Memory with the same addresses, which comes behind this.
+    pub(super) fn followed(&self) -> Self {
+        Self { block: Arc::clone(&self.block), peers: self.peers.clone(), state: Mutex::default() }
     }
 
     /// Whether it is memory of host and devices.
     pub(crate) fn is_managed(&self) -> bool {
-        matches!(self.store, Store::Managed(_))
+        matches!(self.block.store, Store::Managed(_))
     }
 
     /// The device pointer, and where the bytes are.
     pub(super) fn place(&self) -> (usize, *mut u8) {
-        match &self.store {
+        match &self.block.store {
             Store::Device(range) => (range.address(), range.bytes()),
             Store::Managed(pages) => (pages.address, pages.address as *mut u8),
         }
     }
 
     pub(crate) fn device(&self) -> Device {
-        self.device
+        self.block.device
     }
 
     pub(crate) fn access_from(&self, device: Device) -> CUmemAccess_flags {
-        if self.is_managed() || device == self.device || self.peers.contains(&device) {
+        if self.is_managed() || device == self.device() || self.peers.contains(&device) {
             CU_MEM_ACCESS_FLAGS_PROT_READWRITE
         } else {
             CU_MEM_ACCESS_FLAGS_PROT_NONE
@@ -157,14 +236,19 @@ impl GraphMemory {
 
     /// A launch allocates it and does not free it.
     pub(crate) fn set_allocated(&self) {
-        self.state.lock().allocated = true;
+        if !std::mem::replace(&mut self.state.lock().allocated, true) {
+            self.block.content.lock().allocated += 1;
+        }
     }
 
     /// It is to be freed; refused if it is no memory. Answers whether nobody refers to it any more.
     pub(super) fn take_allocated(&self) -> Result<bool, CUresult> {
         let mut state = self.state.lock();
-        let orphan = state.orphan;
-        std::mem::replace(&mut state.allocated, false).then_some(orphan).ok_or(CUDA_ERROR_INVALID_VALUE)
+        if !std::mem::replace(&mut state.allocated, false) {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.block.content.lock().allocated -= 1;
+        Ok(state.orphan)
     }
 
     /// There is no node for it any more. Answers whether it is memory still.
@@ -176,51 +260,11 @@ impl GraphMemory {
 
     /// A launch is to have it: from now on it takes memory of the device.
     pub(crate) fn map(&self) -> Answer {
-        if self.state.lock().backing.is_some() {
-            return Ok(());
-        }
-        let claim = self.claim().ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
-        let mut state = self.state.lock();
-        match state.backing {
-            // Another launch was faster.
-            Some(_) => self.meter(|meters| meters.kept.push(claim)),
-            None => state.backing = Some(claim),
-        }
-        Ok(())
-    }
-
-    /// Some of the device's memory, which graphs have from now on: what others had, if it fits.
-    fn claim(&self) -> Option<Claim> {
-        let (size, device) = (self.store.size(), self.device.ordinal());
-        if let Some(kept) = with_meters(self.device, |meters| meters.reuse(size)) {
-            return Some(kept);
-        }
-        let take = || find_room(device, size, || Claim::take(size, device));
-        let claim = take().or_else(|| {
-            release_kept(self.device);
-            take()
-        })?;
-        self.meter(|meters| meters.add(size));
-        Some(claim)
+        self.block.map()
     }
 
     /// Gives what it takes to the device, unless it is memory. Execs that live have it again when they are launched (measured).
     pub(super) fn trim(&self) {
-        let mut state = self.state.lock();
-        if !state.allocated && state.backing.take().is_some() {
-            self.meter(|meters| meters.take(self.store.size()));
-        }
-    }
-
-    fn meter(&self, change: impl FnOnce(&mut Meters)) {
-        with_meters(self.device, change);
-    }
-}
-
-impl Drop for GraphMemory {
-    fn drop(&mut self) {
-        if let Some(claim) = self.state.get_mut().backing.take() {
-            self.meter(|meters| meters.kept.push(claim));
-        }
+        self.block.trim();
     }
 }

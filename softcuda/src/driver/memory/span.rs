@@ -3,7 +3,7 @@
 use super::access;
 use super::pages;
 use super::pool::Home;
-use super::table::{Allocation, Kind, find};
+use super::table::{Allocation, Kind, find, find_usable, is_known};
 use crate::abi::reach;
 use crate::abi::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, CUresult};
 use crate::driver::context::Activation;
@@ -145,17 +145,21 @@ impl Span {
     /// Whether it is memory at this point of the order of work: allocated, and not freed.
     pub(crate) fn is_allocated(&self) -> bool {
         match &self.hold {
-            Hold::Allocation(allocation) => allocation.is_usable(),
+            Hold::Allocation(allocation) => allocation.is_usable() || self.is_anothers_now(allocation),
             Hold::Staged(_) | Hold::Caller => !self.bytes.is_null(),
         }
+    }
+
+    /// Whether another allocation of the same graph has the addresses at this point of the order: nodes mean addresses.
+    fn is_anothers_now(&self, allocation: &Allocation) -> bool {
+        let found = allocation.of_graph().and_then(|_| find_usable(self.address));
+        found.is_some_and(|found| found.of_graph().is_some() && found.locate(self.address, self.size).is_ok())
     }
 
     /// Whether calls do not see it as memory, or not any more: its free was called.
     pub(crate) fn is_forgotten(&self) -> bool {
         match &self.hold {
-            Hold::Allocation(allocation) => {
-                !find(self.address).is_some_and(|found| Arc::ptr_eq(&found, allocation))
-            }
+            Hold::Allocation(allocation) => !is_known(allocation),
             Hold::Staged(_) | Hold::Caller => self.bytes.is_null(),
         }
     }
@@ -208,10 +212,10 @@ impl Span {
         }
     }
 
-    /// The address of the allocation that it is in, if that is a graph's.
-    pub(crate) fn graph_allocation(&self) -> Option<usize> {
+    /// The number of the allocation that it is in, if that is a graph's.
+    pub(crate) fn graph_allocation(&self) -> Option<u64> {
         match &self.hold {
-            Hold::Allocation(allocation) => allocation.of_graph().map(|_| allocation.address),
+            Hold::Allocation(allocation) => allocation.of_graph().map(|_| allocation.id),
             Hold::Staged(_) | Hold::Caller => None,
         }
     }

@@ -69,6 +69,9 @@ const PAGE: usize = 4096;
 static TABLE: RwLock<BTreeMap<usize, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
 /// What calls do not find any more, and work that comes before the free still does, by number.
 static LEAVING: RwLock<BTreeMap<u64, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
+/// Allocations of graphs at addresses that a later one of the same graph has: calls mean that. By number, which rises. Its lock is taken
+/// behind the table's.
+static EARLIER: RwLock<BTreeMap<u64, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
 
 impl Allocation {
     pub(crate) fn new(
@@ -250,7 +253,27 @@ pub(crate) fn find_usable(address: usize) -> Option<Arc<Allocation>> {
     let covers = |it: &Arc<Allocation>| {
         it.is_usable() && address.checked_sub(it.address).is_some_and(|at| at < it.size)
     };
-    find(address).filter(covers).or_else(|| LEAVING.read().values().find(|it| covers(it)).cloned())
+    let among = |others: &RwLock<BTreeMap<u64, Arc<Allocation>>>| {
+        others.read().values().find(|it| covers(it)).cloned()
+    };
+    find(address).filter(covers).or_else(|| among(&LEAVING)).or_else(|| among(&EARLIER))
+}
+
+/// Whether calls know it, or a graph does.
+pub(crate) fn is_known(allocation: &Arc<Allocation>) -> bool {
+    let found = TABLE.read().get(&allocation.address).is_some_and(|there| Arc::ptr_eq(there, allocation));
+    found || EARLIER.read().contains_key(&allocation.id)
+}
+
+/// Lets an allocation of a graph have the address of another one, which is freed before it; false if that has not got it any more.
+pub(crate) fn follow(former: &Arc<Allocation>, allocation: &Arc<Allocation>) -> bool {
+    let mut table = TABLE.write();
+    match table.get_mut(&former.address) {
+        Some(there) if Arc::ptr_eq(there, former) => *there = Arc::clone(allocation),
+        _ => return false,
+    }
+    EARLIER.write().insert(former.id, Arc::clone(former));
+    true
 }
 
 /// The addresses around one that are no allocation's, where a GPU maps memory all the same: device memory in blocks, the host's in pages.
@@ -318,9 +341,18 @@ pub(crate) fn select(condition: impl Fn(&Allocation) -> bool) -> Vec<Arc<Allocat
 pub(crate) fn forget_graph_memory(allocation: &Arc<Allocation>) {
     let mut table = TABLE.write();
     let is_there = table.get(&allocation.address).is_some_and(|there| Arc::ptr_eq(there, allocation));
-    let forgotten = if is_there { table.remove(&allocation.address) } else { None };
-    drop(table);
-    drop(forgotten); // outside of the lock
+    let mut earlier = EARLIER.write();
+    let mut forgotten = earlier.remove(&allocation.id);
+    if is_there {
+        // The one before it has the address again.
+        let last = earlier.values().rev().find(|one| one.address == allocation.address).map(|one| one.id);
+        forgotten = match last.and_then(|last| earlier.remove(&last)) {
+            Some(one) => table.insert(one.address, one),
+            None => table.remove(&allocation.address),
+        };
+    }
+    drop((earlier, table));
+    drop(forgotten); // outside of the locks
 }
 
 /// The same while work that comes before its free may still use it.
@@ -341,7 +373,9 @@ pub(crate) fn forget_stream(stream: u64) {
 /// Drops everything that belongs to a context that has ended.
 fn forget(owner: &Arc<Activation>) {
     TABLE.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
-    LEAVING.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+    for others in [&LEAVING, &EARLIER] {
+        others.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+    }
     release_kept(owner.device());
 }
 

@@ -17,7 +17,7 @@ use crate::abi::sys::{
     CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_u16 as Union, CUresult,
 };
 use crate::driver::context::current::top;
-use crate::driver::graph::definition::{Graph, Node, Work};
+use crate::driver::graph::definition::{Dependency, Graph, Node, Work, reusable};
 use crate::driver::graph::leaf::Leaf;
 use crate::driver::graph::leaf::copy::CopyNode;
 use crate::driver::graph::leaf::event::{RecordNode, WaitNode};
@@ -130,9 +130,9 @@ pub(crate) fn child_of(params: &CUgraphNodeParams) -> Result<Option<(Arc<Graph>,
 /// Adds a node of any type, and writes what the driver tells of it.
 fn add(place: Place, nodeParams: Out<CUgraphNodeParams>) -> Answer {
     let mut told = None;
-    place.add(|graph| {
+    place.add_behind(|graph, after| {
         let params = nodeParams.item(0)?;
-        let work = work(&params, graph)?;
+        let work = work(&params, graph, after)?;
         told = tells(&work).then(|| tell(&work));
         Ok(work)
     })?;
@@ -140,7 +140,7 @@ fn add(place: Place, nodeParams: Out<CUgraphNodeParams>) -> Answer {
 }
 
 /// What a caller describes for a graph.
-fn work(params: &CUgraphNodeParams, graph: &Arc<Graph>) -> Result<Work, CUresult> {
+fn work(params: &CUgraphNodeParams, graph: &Arc<Graph>, after: &[Dependency]) -> Result<Work, CUresult> {
     match params.type_ {
         CU_GRAPH_NODE_TYPE_CONDITIONAL if version() >= CONDITIONS_SINCE => {
             check_reserved(params)?;
@@ -153,7 +153,10 @@ fn work(params: &CUgraphNodeParams, graph: &Arc<Graph>) -> Result<Work, CUresult
             // SAFETY: as in `leaf`.
             let union = unsafe { (params.u16.alloc, params.u16.free) };
             Ok(match params.type_ {
-                CU_GRAPH_NODE_TYPE_MEM_ALLOC => Leaf::Alloc(AllocNode::new(union.0.into())?.into()),
+                CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
+                    let former = |wanted: &_| reusable(graph, after, wanted);
+                    Leaf::Alloc(AllocNode::new(union.0.into(), former)?.into())
+                }
                 _ => Leaf::Free(FreeNode::new(union.1.dptr)?),
             }
             .into())

@@ -6,7 +6,7 @@ use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUdeviceptr, CUgraph, CUgraphNode,
 };
-use crate::driver::graph::definition::Node;
+use crate::driver::graph::definition::{Node, reusable};
 use crate::driver::graph::leaf::Leaf;
 use crate::driver::graph::leaf::memory::{AllocNode, FreeNode};
 
@@ -18,9 +18,9 @@ pub(crate) fn cuGraphAddMemAllocNode(
     nodeParams: Out<CUDA_MEM_ALLOC_NODE_PARAMS_v1>,
 ) -> Answer {
     let (place, mut told) = (Place::plain(phGraphNode, hGraph, dependencies, numDependencies), None);
-    place.add(|graph| {
+    place.add_behind(|graph, after| {
         graph.check_memory_nodes()?;
-        let node = AllocNode::new(nodeParams.item(0)?)?;
+        let node = AllocNode::new(nodeParams.item(0)?, |wanted| reusable(graph, after, wanted))?;
         told = Some(node.tell().dptr);
         Ok(Leaf::Alloc(node.into()).into())
     })?;

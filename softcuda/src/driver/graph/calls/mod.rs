@@ -48,10 +48,15 @@ impl Place {
 
     /// Adds a node; what it does is looked at when the place is known.
     fn add(self, work: impl FnOnce(&Arc<Graph>) -> Result<Work, CUresult>) -> Answer {
+        self.add_behind(|graph, _| work(graph))
+    }
+
+    /// The same where it also matters what it follows.
+    fn add_behind(self, work: impl FnOnce(&Arc<Graph>, &[Dependency]) -> Result<Work, CUresult>) -> Answer {
         self.node.check()?;
         let graph = Graph::of(self.graph)?;
         let after = dependencies(self.after, self.data, self.count)?;
-        let work = work(&graph)?;
+        let work = work(&graph, &after)?;
         let node = graph.add(work.clone(), &after).inspect_err(|_| work.discard())?;
         self.node.set(node.handle as CUgraphNode)
     }

@@ -42,7 +42,8 @@ impl Recorder for Again {
         after: &[Behind],
     ) -> Result<NewNode, CUresult> {
         let after = dependencies(after, &work)?;
-        let leaf = leaf(work, context)?;
+        // What is allocated is the graph's, not this.
+        let leaf = leaf(work, context, |_| None)?;
         let next = self.rest.lock().pop_front().filter(|node| follows(node, &after));
         let taken_over = next.and_then(|node| Some((take_over(&node, leaf)?, node)));
         let Some((address, node)) = taken_over else {

@@ -4,7 +4,7 @@ use crate::abi::Answer;
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUgraph, CUgraphNode, CUresult};
 use crate::driver::capture::tail::Dependency as Behind;
 use crate::driver::context::Activation;
-use crate::driver::graph::definition::{Dependency, Graph, Node};
+use crate::driver::graph::definition::{Dependency, Graph, Node, reusable};
 use crate::driver::graph::edge::EdgeData;
 use crate::driver::graph::leaf::Leaf;
 use crate::driver::graph::leaf::copy::CopyNode;
@@ -13,7 +13,7 @@ use crate::driver::graph::leaf::fill::FillNode;
 use crate::driver::graph::leaf::host::HostNode;
 use crate::driver::graph::leaf::kernel::KernelNode;
 use crate::driver::graph::leaf::kernel_attributes::Attributes;
-use crate::driver::graph::leaf::memory::{AllocNode, FreeNode};
+use crate::driver::graph::leaf::memory::{AllocNode, Former, FreeNode};
 use crate::driver::graph::leaf::values::ValuesNode;
 use crate::driver::operation::Operation;
 use crate::driver::operation::event::{Record, Wait};
@@ -48,7 +48,7 @@ impl Recorder for Recording {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         let after = dependencies(after, &work)?;
-        let leaf = leaf(work, context)?;
+        let leaf = leaf(work, context, |wanted| reusable(&self.0, &after, wanted))?;
         let address = match &leaf {
             Leaf::Alloc(alloc) => alloc.address() as u64,
             _ => 0,
@@ -80,7 +80,7 @@ pub(super) fn dependencies(after: &[Behind], work: &Recorded) -> Result<Vec<Depe
 }
 
 /// The node for what a stream was given.
-pub(super) fn leaf(work: Recorded, context: &Arc<Activation>) -> Result<Leaf, CUresult> {
+pub(super) fn leaf(work: Recorded, context: &Arc<Activation>, former: impl Former) -> Result<Leaf, CUresult> {
     let context = || Arc::clone(context);
     match work {
         Recorded::Operation(operation) => leaf_of(operation, context()),
@@ -89,7 +89,7 @@ pub(super) fn leaf(work: Recorded, context: &Arc<Activation>) -> Result<Leaf, CU
         }
         Recorded::Values(params) => Ok(Leaf::Values(ValuesNode::of(params, context())?)),
         Recorded::Allocate { size, device, peers } => {
-            Ok(Leaf::Alloc(AllocNode::of(size, device, peers, context())?.into()))
+            Ok(Leaf::Alloc(AllocNode::of(size, device, peers, context(), former)?.into()))
         }
         Recorded::Free(address) => Ok(Leaf::Free(FreeNode::new(address)?)),
     }

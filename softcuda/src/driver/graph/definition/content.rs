@@ -5,6 +5,7 @@ use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUresu
 use crate::driver::condition::Condition;
 use crate::driver::graph::edge::EdgeData;
 use crate::driver::graph::leaf::Leaf;
+use crate::driver::memory::table::Allocation;
 use crate::driver::user_object::references::References;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -29,10 +30,12 @@ pub(super) struct Content {
     pub(super) had_condition: bool,
     /// Of a copy: its nodes by the handles of those that they are copies of.
     pub(super) copies: HashMap<usize, usize>,
-    /// How many of them allocate or free memory, and which addresses are allocated and freed.
+    /// How many of them allocate or free memory, which allocations they allocate, and which nodes free which ones, by their numbers.
     memory_nodes: usize,
-    allocated: BTreeSet<usize>,
-    freed: BTreeSet<usize>,
+    allocated: BTreeSet<u64>,
+    freed: BTreeMap<u64, usize>,
+    /// Allocations that a node, by its handle, frees in the graph that has them, and whose addresses no other has yet.
+    resting: BTreeMap<usize, Arc<Allocation>>,
     added: u32,
     connected: u64,
 }
@@ -190,27 +193,36 @@ impl Content {
         self.memory_nodes > 0
     }
 
-    /// The node that frees the allocation at an address.
-    pub(super) fn free_node(&self, address: usize) -> Option<usize> {
-        if !self.freed.contains(&address) {
-            return None;
-        }
-        let frees = |node: &&Arc<Node>| match node.leaf().as_deref() {
-            Ok(Leaf::Free(free)) => free.address() == address,
-            _ => false,
-        };
-        self.nodes.values().find(frees).map(|node| node.handle)
+    /// The node that frees an allocation, by its number.
+    pub(super) fn free_node(&self, allocation: u64) -> Option<usize> {
+        self.freed.get(&allocation).copied()
+    }
+
+    /// What has been freed, by the nodes that free it, as far as addresses can be had of it.
+    pub(super) fn resting(&self) -> impl Iterator<Item = (usize, &Arc<Allocation>)> {
+        self.resting.iter().map(|(node, allocation)| (*node, allocation))
     }
 
     /// Notes a node that allocates or frees memory, or has a graph with such nodes; refuses to free the same twice, or here and in another graph.
-    pub(super) fn note_memory(&mut self, work: &Work) -> Result<(), CUresult> {
+    pub(super) fn note_memory(&mut self, node: usize, work: &Work) -> Result<(), CUresult> {
         let fits = match work {
             Work::Leaf(leaf) => match &**leaf {
-                Leaf::Alloc(alloc) => self.allocated.insert(alloc.address()),
+                Leaf::Alloc(alloc) => {
+                    if let Some(former) = alloc.former() {
+                        self.resting.retain(|_, resting| resting.id != former);
+                    }
+                    self.allocated.insert(alloc.allocation().id)
+                }
                 Leaf::Free(free) => {
-                    let address = free.address();
-                    let is_first = !self.freed.contains(&address);
-                    is_first && free.begin(self.allocated.contains(&address)) && self.freed.insert(address)
+                    let (id, is_own) = (free.allocation.id, self.allocated.contains(&free.allocation.id));
+                    let fits = !self.freed.contains_key(&id) && free.begin(is_own);
+                    if fits {
+                        self.freed.insert(id, node);
+                    }
+                    if fits && is_own {
+                        self.resting.insert(node, Arc::clone(&free.allocation));
+                    }
+                    fits
                 }
                 _ => return Ok(()),
             },

@@ -18,11 +18,14 @@ use crate::abi::sys::{
     CUgraphNodeType, CUresult,
 };
 use crate::driver::handle::{Object, Table, reserve};
+use crate::driver::memory::graph_allocation::Wanted;
+use crate::driver::memory::table::Allocation;
 use crate::instruments::live;
+use crate::instruments::settings::graph_reuse;
 use conditional::Conditional;
 use content::Content;
 use parking_lot::{Mutex, RwLock};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -229,8 +232,8 @@ impl Graph {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         // Measured of memsets; captures look at no order.
-        if let Some(address) = work.filled_allocation()
-            && self.is_freed_before(address, after)
+        if let Some(allocation) = work.filled_allocation()
+            && self.is_freed_before(allocation, after)
         {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
@@ -248,7 +251,7 @@ impl Graph {
         if !after.iter().all(|dependency| content.has(dependency.node.handle)) {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        content.note_memory(&work)?;
+        content.note_memory(handle, &work)?;
         let number = content.next_number();
         let node = self.insert(&mut content, handle, number, work);
         for Dependency { node: earlier, data } in after {
@@ -285,9 +288,34 @@ impl Graph {
         missing.is_empty()
     }
 
-    /// Whether a node of this graph frees the allocation at an address before what comes after these nodes.
-    fn is_freed_before(&self, address: usize, after: &[Dependency]) -> bool {
-        let Some(free) = self.content.lock().free_node(address) else { return false };
+    /// An allocation that this graph has and frees before what comes after these nodes, and that is as it is wanted: the nearest.
+    pub(crate) fn freed_before(
+        &self,
+        after: &[Dependency],
+        is_wanted: impl Fn(&Allocation) -> bool,
+    ) -> Option<Arc<Allocation>> {
+        let content = self.content.lock();
+        let resting: HashMap<usize, &Arc<Allocation>> =
+            content.resting().filter(|(_, allocation)| is_wanted(allocation)).collect();
+        if resting.is_empty() {
+            return None;
+        }
+        let mut next: VecDeque<usize> = after.iter().map(|dependency| dependency.node.handle).collect();
+        let mut seen = HashSet::new();
+        while let Some(node) = next.pop_front() {
+            if let Some(allocation) = resting.get(&node) {
+                return Some(Arc::clone(allocation));
+            }
+            if seen.insert(node) {
+                next.extend(content.before(node).into_iter().map(|(earlier, _)| earlier));
+            }
+        }
+        None
+    }
+
+    /// Whether a node of this graph frees an allocation before what comes after these nodes.
+    fn is_freed_before(&self, allocation: u64, after: &[Dependency]) -> bool {
+        let Some(free) = self.content.lock().free_node(allocation) else { return false };
         let after: Vec<usize> = after.iter().map(|dependency| dependency.node.handle).collect();
         self.leads_to(&after, &[free])
     }
@@ -489,8 +517,8 @@ impl Work {
         matches!(self, Self::Leaf(leaf) if matches!(**leaf, Leaf::Kernel(_)))
     }
 
-    /// The address of the graphs' allocation that it fills, if it fills one.
-    fn filled_allocation(&self) -> Option<usize> {
+    /// The number of the graphs' allocation that it fills, if it fills one.
+    fn filled_allocation(&self) -> Option<u64> {
         match self {
             Self::Leaf(leaf) => match &**leaf {
                 Leaf::Fill(fill) => fill.fill.span.graph_allocation(),
@@ -499,6 +527,11 @@ impl Work {
             Self::Child(_) | Self::Conditional(_) => None,
         }
     }
+}
+
+/// An allocation whose addresses a new one of the graph behind these nodes has, as on a GPU, unless each is to have its own.
+pub(crate) fn reusable(graph: &Graph, after: &[Dependency], wanted: &Wanted) -> Option<Arc<Allocation>> {
+    graph_reuse().then(|| graph.freed_before(after, |former| wanted.can_follow(former)))?
 }
 
 /// A number for a graph or an exec, which is never used twice.

@@ -32,7 +32,8 @@ impl Work for End {
     }
 
     fn run(self: Box<Self>, _turn: &Turn<'_>) -> Outcome {
-        self.passing.values().for_each(|allocation| allocation.set_freed());
+        // Where nothing orders a free behind its allocation, that may have come last.
+        self.passing.iter().for_each(|allocation| allocation.set_freed());
         Outcome::Finished
     }
 }
@@ -46,13 +47,12 @@ impl Exec {
         self.prepare_memory(state, stream)?;
         let queues = Run::queues(&state.actions.steps, &stream.context, stream.queue(), &mut state.queues)?;
         let (plan, actions) = (Arc::clone(&state.plan), Arc::clone(&state.actions));
-        let (own_priorities, passing) = (self.has_own_priorities(), state.memory.passing());
-        let (exec, at_the_end) = (self.id, Arc::clone(&passing));
-        let run = Arc::new(Run { plan, actions, queues, own_priorities, passing, exec });
+        let (own_priorities, exec) = (self.has_own_priorities(), self.id);
+        let run = Arc::new(Run { plan, actions, queues, own_priorities, exec });
         let Prepared { bundle, records } = run.prepare(0);
         let others: Vec<_> = run.queues[1..].iter().map(|(_, queue)| Arc::clone(queue)).collect();
         let (objects, actions) = (Arc::clone(&state.objects), Arc::clone(&state.actions));
-        let end = Box::new(End { objects, actions, passing: at_the_end });
+        let end = Box::new(End { objects, actions, passing: state.memory.passing() });
         let Bundled { pieces, end } = stream.submit_bundle(bundle, state.last.as_slice(), end, &others)?;
         for (piece, event) in records {
             event.set_recorded(&pieces[piece as usize]);

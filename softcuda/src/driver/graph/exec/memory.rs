@@ -7,11 +7,10 @@ use crate::driver::graph::leaf::Leaf;
 use crate::driver::memory::graph_allocation;
 use crate::driver::memory::graph_memory::GraphMemory;
 use crate::driver::memory::table::Allocation;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Allocations that end with the launch, by their addresses.
-pub(super) type Passing = Arc<HashMap<usize, Arc<Allocation>>>;
+/// Allocations that do not outlast the launch.
+pub(super) type Passing = Vec<Arc<Allocation>>;
 
 /// What a launch allocates and frees.
 #[derive(Default)]
@@ -46,11 +45,9 @@ impl Memory {
         self.allocated.is_empty() && self.freed.is_empty()
     }
 
-    /// What a launch both allocates and frees, by its address. It is memory until the launch ends, wherever its free stands: a
-    /// real driver has it mapped as long (measured).
+    /// What a launch both allocates and frees, whichever of the two has its turn first.
     pub(super) fn passing(&self) -> Passing {
-        let passing = self.freed.iter().filter(|one| self.allocates(one));
-        Arc::new(passing.map(|one| (one.address, Arc::clone(one))).collect())
+        self.freed.iter().filter(|one| self.allocates(one)).cloned().collect()
     }
 
     fn allocates(&self, other: &Arc<Allocation>) -> bool {

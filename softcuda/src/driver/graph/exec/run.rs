@@ -1,6 +1,5 @@
 //! A launch: an exec's work on its way to the executor. The bodies of conditional nodes follow when it is known which run.
 
-use super::memory::Passing;
 use super::plan::{Actions, Item, Plan, Step};
 use crate::abi::sys::CUresult;
 use crate::driver::condition;
@@ -24,8 +23,6 @@ pub(super) struct Run {
     pub(super) queues: Queues,
     /// Whether kernels have the priorities of their nodes instead of their stream's.
     pub(super) own_priorities: bool,
-    /// What is freed at the end.
-    pub(super) passing: Passing,
     /// The exec's number.
     pub(super) exec: u32,
 }
@@ -118,9 +115,7 @@ impl Preparation<'_> {
         }
         let (context, queue) = self.run.queue(leaf.context());
         let work = match leaf.operation() {
-            Some(operation) if step.enabled && !self.is_done_at_the_end(leaf) => {
-                operation::work(operation, context, queue)
-            }
+            Some(operation) if step.enabled => operation::work(operation, context, queue),
             _ => executor::nothing(),
         };
         // Kernels can set conditions of their exec.
@@ -135,10 +130,6 @@ impl Preparation<'_> {
             _ => None,
         };
         Piece { priority, ..self.piece_of(leaf.context(), work) }
-    }
-
-    fn is_done_at_the_end(&self, leaf: &Leaf) -> bool {
-        matches!(leaf, Leaf::Free(free) if self.run.passing.contains_key(&free.address()))
     }
 
     fn record(&mut self, number: u32, event: &Arc<Event>) {

@@ -12,7 +12,7 @@ use crate::driver::context::Activation;
 use crate::driver::context::current::current;
 use crate::driver::context::primary;
 use crate::driver::device::Device;
-use crate::driver::memory::graph_allocation::{self, Reservation};
+use crate::driver::memory::graph_allocation::{self, Reservation, Wanted};
 use crate::driver::memory::location::{Location, device_at};
 use crate::driver::memory::table::Allocation;
 use crate::driver::operation::Operation;
@@ -61,15 +61,20 @@ impl From<CUDA_MEM_ALLOC_NODE_PARAMS_v1> for CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
     }
 }
 
+/// Looks for an allocation whose addresses the wanted one can have.
+pub(crate) trait Former: FnOnce(&Wanted) -> Option<Arc<Allocation>> {}
+impl<F: FnOnce(&Wanted) -> Option<Arc<Allocation>>> Former for F {}
+
 impl AllocNode {
-    pub(crate) fn new(params: CUDA_MEM_ALLOC_NODE_PARAMS_v1) -> Result<Self, CUresult> {
+    pub(crate) fn new(params: CUDA_MEM_ALLOC_NODE_PARAMS_v1, former: impl Former) -> Result<Self, CUresult> {
         let device = home(&params)?;
         // No context has to be current (measured on driver 580).
         let owner = current().or_else(|_| primary::active(device))?;
         let access = read_access(&params)?;
         let peers = access.iter().filter_map(|entry| Location::of(entry.location).ok()?.device()).collect();
         let is_managed = params.poolProps.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
-        Self::with(params, access, Reservation::new(params.bytesize, is_managed, device, peers, owner)?)
+        let wanted = Wanted { size: params.bytesize, is_managed, device, peers, owner };
+        Self::with(params, access, wanted, former)
     }
 
     /// A node for an allocation in a stream. What it tells has a place for the others that may use it, even if there are none
@@ -79,6 +84,7 @@ impl AllocNode {
         device: Device,
         peers: Box<[Device]>,
         owner: Arc<Activation>,
+        former: impl Former,
     ) -> Result<Self, CUresult> {
         let location = |device: Device| CUmemLocation {
             type_: CU_MEM_LOCATION_TYPE_DEVICE,
@@ -105,14 +111,17 @@ impl AllocNode {
             bytesize: size,
             dptr: 0,
         };
-        Self::with(params, access, Reservation::new(size, false, device, peers, owner)?)
+        Self::with(params, access, Wanted { size, is_managed: false, device, peers, owner }, former)
     }
 
     fn with(
         params: CUDA_MEM_ALLOC_NODE_PARAMS_v1,
         access: Box<[CUmemAccessDesc]>,
-        reservation: Reservation,
+        wanted: Wanted,
+        former: impl Former,
     ) -> Result<Self, CUresult> {
+        let former = former(&wanted);
+        let reservation = Reservation::new(wanted, former)?;
         let operation = Arc::new(Allocate { allocation: Arc::clone(&reservation.allocation) }.into());
         Ok(Self { params, access, reservation, operation })
     }
@@ -130,6 +139,11 @@ impl AllocNode {
 
     pub(crate) fn address(&self) -> usize {
         self.allocation().address
+    }
+
+    /// The number of the allocation whose addresses it has.
+    pub(crate) fn former(&self) -> Option<u64> {
+        self.reservation.former
     }
 
     /// As the caller gave it, with the address.

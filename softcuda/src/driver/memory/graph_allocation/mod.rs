@@ -17,19 +17,46 @@ pub(crate) fn find(address: usize) -> Option<Arc<Allocation>> {
     table::find(address).filter(|found| found.address == address && found.of_graph().is_some())
 }
 
+/// What a node is to allocate.
+pub(crate) struct Wanted {
+    pub(crate) size: usize,
+    pub(crate) is_managed: bool,
+    pub(crate) device: Device,
+    /// The others that may use it.
+    pub(crate) peers: Box<[Device]>,
+    pub(crate) owner: Arc<Activation>,
+}
+
+impl Wanted {
+    /// Whether it can have the addresses of an allocation that is freed before it.
+    pub(crate) fn can_follow(&self, former: &Allocation) -> bool {
+        let fits = |memory: &GraphMemory| memory.fits(self.size, self.device, &self.peers);
+        !self.is_managed && Arc::ptr_eq(&former.owner, &self.owner) && former.of_graph().is_some_and(fits)
+    }
+}
+
 /// An address for memory of a graph. When it is dropped, there is no node for it any more.
 pub(crate) struct Reservation {
     pub(crate) allocation: Arc<Allocation>,
+    /// The number of the allocation that has the address before it.
+    pub(crate) former: Option<u64>,
 }
 
 impl Reservation {
-    pub(crate) fn new(
-        size: usize,
-        is_managed: bool,
-        device: Device,
-        peers: Box<[Device]>,
-        owner: Arc<Activation>,
-    ) -> Result<Self, CUresult> {
+    /// A new address, or that of an allocation which the graph frees before.
+    pub(crate) fn new(wanted: Wanted, former: Option<Arc<Allocation>>) -> Result<Self, CUresult> {
+        if let Some(former) = former
+            && let Some(memory) = former.of_graph()
+        {
+            let (kind, owner) = (Kind::Graph(memory.followed()), Arc::clone(&wanted.owner));
+            let (address, bytes) = memory.place();
+            let allocation = Allocation::new(address, wanted.size, bytes, kind, owner);
+            // Unless somebody else was faster.
+            if table::follow(&former, &allocation) {
+                return Ok(Self { allocation, former: Some(former.id) });
+            }
+        }
+        let Wanted { size, is_managed, device, peers, owner } = wanted;
         let memory = GraphMemory::new(size, is_managed, device, peers).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
         let (address, bytes) = memory.place();
         let kind = Kind::Graph(memory);
@@ -41,7 +68,7 @@ impl Reservation {
             false => Allocation::new(address, size, bytes, kind, owner),
         };
         table::insert(Arc::clone(&allocation));
-        Ok(Self { allocation })
+        Ok(Self { allocation, former: None })
     }
 }
 
