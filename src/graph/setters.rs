@@ -7,10 +7,20 @@ use super::state::{GraphId, State};
 use crate::object::error::{Error, Status};
 use crate::op::node::Parameters;
 
-/// Refuses to copy, or take over, a graph without what is around it, if one of its kernels sets a condition from there. `what` would be
-/// done with it.
+/// Refuses to copy a graph without what is around it, if one of its kernels sets a condition from there. `what` would be done with it.
 pub(super) fn check_alone(state: &State, graph: &Graph, what: &str) -> Result<(), Error> {
-    match find(state, graph.object.id) {
+    check_for(state, graph, what, |_| false)
+}
+
+/// The same where some conditions are there, by their numbers: driver 580 numbers those of each graph from 1, so that a kernel sets the one
+/// of the same number (measured).
+pub(super) fn check_for(
+    state: &State,
+    graph: &Graph,
+    what: &str,
+    is_there: impl Fn(u64) -> bool,
+) -> Result<(), Error> {
+    match find(state, graph.object.id, is_there) {
         Some((kernel, condition)) => Err(refused(graph, what, &kernel, condition)),
         None => Ok(()),
     }
@@ -18,11 +28,11 @@ pub(super) fn check_alone(state: &State, graph: &Graph, what: &str) -> Result<()
 
 /// Whether a kernel of the graph sets a condition from around it.
 pub(super) fn is_bound(state: &State, graph: GraphId) -> bool {
-    find(state, graph).is_some()
+    find(state, graph, |_| false).is_some()
 }
 
 /// The name of such a kernel, and the condition.
-fn find(state: &State, graph: GraphId) -> Option<(String, &ConditionState)> {
+fn find(state: &State, graph: GraphId, is_there: impl Fn(u64) -> bool) -> Option<(String, &ConditionState)> {
     if graph == GraphId::ROOT || state.conditions.is_empty() {
         return None;
     }
@@ -34,7 +44,9 @@ fn find(state: &State, graph: GraphId) -> Option<(String, &ConditionState)> {
     below.into_iter().find_map(|(id, node)| {
         let Parameters::Kernel(kernel) = &node.parameters else { return None };
         let is_set = |condition: &&&ConditionState| {
-            condition.native.is_some_and(|number| kernel.arguments().has_condition(number))
+            condition
+                .native
+                .is_some_and(|number| !is_there(number) && kernel.arguments().has_condition(number))
         };
         outer.iter().find(is_set).map(|condition| (state.name_of(id), *condition))
     })

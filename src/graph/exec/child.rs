@@ -47,7 +47,8 @@ impl Exec {
         let source = &graph.definition.tree;
         source.check_contexts(trees.source(), graph.object.as_ref())?;
         if trees.source.is_some() {
-            setters::check_alone(trees.source(), graph, "taken over")?;
+            let is_there = |number| self.kept.has_condition(Some(number));
+            setters::check_for(trees.source(), graph, "taken over", is_there)?;
         }
         conditional::cure(source, trees.source_mut())?;
         let Some(raw) = &state.raw else { return Err(self.gone()) };

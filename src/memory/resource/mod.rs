@@ -403,6 +403,10 @@ impl Resource {
         freed.map_err(|failure| explain_free(failure, &self.driver, pointer))
     }
 
+    pub(super) fn is_pool(&self) -> bool {
+        matches!(self.source, Source::Pool(_))
+    }
+
     pub(super) fn is_custom(&self) -> bool {
         matches!(self.source, Source::Custom(_))
     }

@@ -28,8 +28,9 @@ pub(crate) fn cuGraphDestroy(hGraph: CUgraph) -> Answer {
 pub(crate) fn cuGraphClone(phGraphClone: Out<CUgraph>, originalGraph: CUgraph) -> Answer {
     phGraphClone.check()?;
     let graph = Graph::of(originalGraph)?;
-    if graph.is_body() {
-        return Err(CUDA_ERROR_NOT_SUPPORTED); // measured
+    // Nor a graph within one that has a condition (both measured).
+    if graph.is_body() || graph.root().had_condition() {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
     graph.check_duplicate()?;
     // Measured; it can be embedded.

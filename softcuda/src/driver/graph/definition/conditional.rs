@@ -119,7 +119,7 @@ impl Graph {
     }
 
     /// The graph that holds it, or holds one that does; itself, if none does.
-    fn root(self: &Arc<Self>) -> Arc<Self> {
+    pub(crate) fn root(self: &Arc<Self>) -> Arc<Self> {
         let mut root = Arc::clone(self);
         while let Some(above) = root.place().and_then(|node| node.graph()) {
             root = above;
