@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub(crate) version: u32,
     /// The numbers of the devices that the process sees, in its order.
     pub(crate) devices: Vec<usize>,
+    /// Whether `CUDA_VISIBLE_DEVICES` names a device twice.
+    pub(crate) named_twice: bool,
     /// Memory of each device in bytes.
     pub(crate) memory: u64,
     /// When work on streams runs.
@@ -144,11 +146,13 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
             .ok_or_else(|| "a number of instructions".to_owned())
     })?;
     let version = claimed.unwrap_or(asked);
-    let devices = visible::devices(devices);
-    let launch_blocking = of_driver("CUDA_LAUNCH_BLOCKING").is_some_and(|text| text == "1");
+    let (devices, named_twice) = visible::devices(devices);
+    let launch_blocking =
+        of_driver("CUDA_LAUNCH_BLOCKING").is_some_and(|text| visible::number(&text) == Some(1));
     Ok(Settings {
         version,
         devices,
+        named_twice,
         memory,
         schedule,
         concurrent_managed,

@@ -4,8 +4,8 @@ use super::forks;
 use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{
-    CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND,
-    CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_OPERATING_SYSTEM, CUuuid,
+    CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE,
+    CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_OPERATING_SYSTEM, CUuuid,
 };
 use crate::executor;
 use crate::instruments::live;
@@ -40,8 +40,10 @@ pub(crate) fn cuInit(Flags: u32) -> Answer {
     if Flags != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    if settings().is_some_and(|s| s.devices.is_empty()) {
-        return Err(CUDA_ERROR_NO_DEVICE);
+    if let Some(settings) = settings()
+        && settings.devices.is_empty()
+    {
+        return Err(if settings.named_twice { CUDA_ERROR_INVALID_DEVICE } else { CUDA_ERROR_NO_DEVICE });
     }
     let _one_at_a_time = STARTING.lock();
     if check().is_err() {

@@ -455,42 +455,50 @@ fn nanosleep_sleeps() {
     });
 }
 
-/// With `CUDA_LAUNCH_BLOCKING=1` a launch returns when the kernel is done, and says what became of it, on each schedule; with anything
-/// else it does not wait.
+/// With `CUDA_LAUNCH_BLOCKING=1` launches, memsets and launches of graphs return when all work of the context is done, and say what became
+/// of it, on each schedule; copies do not wait, nor does anything with another value. (Measured on driver 580.)
 #[test]
 fn launches_that_wait() {
     let test = "launches_that_wait";
     for schedule in ["eager", "lazy", "seeded"] {
-        for value in ["1", "0", ""] {
+        for (value, waits) in [("1", true), (" 01", true), ("0", false), ("2", false), ("", false)] {
             alone(test, &[("SOFTCUDA_SCHEDULE", schedule), ("CUDA_LAUNCH_BLOCKING", value)], || {
                 let cu = with_context();
-                let s = stream(&cu);
+                let (s, other) = (stream(&cu), stream(&cu));
                 let store = ptx("mov.u32 %x, 42;\nst.global.u32 [%p], %x;");
-                let store =
-                    load(&cu, &store).and_then(|module| function(&cu, module, b"k\0")).expect("it loads");
-                let mut pointer = 0u64;
-                let mut seen = std::ptr::null_mut::<u32>();
-                assert_eq!(cu.call("cuMemHostAlloc", &[at(&mut seen), 4, 0]), 0);
+                let store = load(&cu, &store).and_then(|module| function(&cu, module, b"k\0"));
+                let store = store.expect("it loads");
+                let (mut pointer, mut seen) = (0u64, std::ptr::null_mut::<u32>());
+                assert_eq!(cu.call("cuMemHostAlloc", &[at(&mut seen), 64, 0]), 0);
                 assert_eq!(cu.call("cuMemHostGetDevicePointer_v2", &[at(&mut pointer), seen as u64, 0]), 0);
+                // SAFETY: memory of the driver's for this process, which work writes or has written.
+                let word = |index: usize| unsafe { seen.add(index).read_volatile() };
+                // What has not run under the lazy schedule has not been written.
+                let check = |index: usize, waits: bool, expected: u32| {
+                    if waits || schedule == "lazy" {
+                        assert_eq!(word(index), if waits { expected } else { 0 }, "{schedule} {index}");
+                    }
+                };
+                assert_eq!(cu.call("cuMemcpyAsync", &[pointer + 4, pointer + 60, 4, other]), 0);
                 assert_eq!(launch(&cu, store, s, (1, 1), &[pointer]), 0);
-                // SAFETY: memory of the driver's for this process, which the kernel writes or has written.
-                let written = unsafe { seen.read_volatile() };
-                let waits = value == "1";
-                if waits || schedule == "lazy" {
-                    assert_eq!(written, if waits { 42 } else { 0 }, "{schedule}");
-                }
+                check(0, waits, 42);
                 if waits {
-                    assert_eq!(cu.call("cuStreamQuery", &[s]), 0, "nothing is left");
-                    let mut graph = 0u64;
-                    assert_eq!(cu.call("cuStreamBeginCapture_v2", &[s, 0]), 0);
-                    assert_eq!(
-                        launch(&cu, store, s, (1, 1), &[pointer]),
-                        0,
-                        "which is recorded, not waited for"
-                    );
-                    assert_eq!(cu.call("cuStreamEndCapture", &[s, at(&mut graph)]), 0);
-                    assert_eq!(launch(&cu, store, s, (1, 1), &[64]), ILLEGAL_ADDRESS, "of this very launch");
+                    assert_eq!(cu.call("cuStreamQuery", &[other]), 0, "nothing is left in other streams");
                 }
+                assert_eq!(cu.call("cuMemsetD32Async", &[pointer + 8, 7, 1, s]), 0);
+                check(2, waits, 7);
+                let (mut graph, mut exec) = (0u64, 0u64);
+                assert_eq!(cu.call("cuStreamBeginCapture_v2", &[s, 0]), 0);
+                assert_eq!(launch(&cu, store, s, (1, 1), &[pointer + 12]), 0, "which is recorded");
+                assert_eq!(cu.call("cuMemsetD32Async", &[pointer + 16, 9, 1, s]), 0);
+                assert_eq!(cu.call("cuStreamEndCapture", &[s, at(&mut graph)]), 0);
+                assert_eq!(cu.call("cuGraphInstantiateWithFlags", &[at(&mut exec), graph, 0]), 0);
+                assert_eq!((word(3), word(4)), (0, 0));
+                assert_eq!(cu.call("cuGraphLaunch", &[exec, s]), 0);
+                check(3, waits, 42);
+                check(4, waits, 9);
+                let answer = launch(&cu, store, s, (1, 1), &[64]);
+                assert_eq!(answer, if waits { ILLEGAL_ADDRESS } else { 0 }, "of this very launch");
             });
         }
     }

@@ -26,8 +26,10 @@ fn fill(
     if parameters.is_empty() {
         return Ok(());
     }
-    let make = if stream.is_capturing() { Fill::captured } else { Fill::new };
-    transfer::submit(stream, make(parameters, &stream.context)?, manner)
+    let is_capturing = stream.is_capturing();
+    let make = if is_capturing { Fill::captured } else { Fill::new };
+    transfer::submit(stream, make(parameters, &stream.context)?, manner)?;
+    if is_capturing { Ok(()) } else { stream.wait_if_launches_block() }
 }
 
 /// Fills in the stream of calls that name none.

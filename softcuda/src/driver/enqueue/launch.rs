@@ -25,9 +25,7 @@ use crate::driver::operation::launch::Launch;
 use crate::driver::stream::Stream;
 use crate::driver::stream::attributes;
 use crate::driver::stream::capturing::{NewNode, Recorded, RecordedLaunch};
-use crate::driver::waiting::wait_for;
 use crate::executor::Task;
-use crate::instruments::settings::launch_blocking;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -221,15 +219,9 @@ pub(super) fn launch(f: CUfunction, stream: CUstream, configuration: Configurati
         None => {
             let kernel = stream.submit(launch)?;
             trigger(&stream, events, &kernel)?;
-            if launch_blocking() { finish(&stream, kernel) } else { Ok(()) }
+            stream.wait_if_launches_block()
         }
     }
-}
-
-/// Waits for a kernel, as `CUDA_LAUNCH_BLOCKING` asks: what is wrong with it is its own launch's to say.
-fn finish(stream: &Stream, kernel: Arc<Task>) -> Answer {
-    wait_for(&[kernel])?;
-    stream.context.fault()
 }
 
 /// Lets a capture record a launch. What waits for an event follows the kernel as the event says.

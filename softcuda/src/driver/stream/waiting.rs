@@ -8,6 +8,7 @@ use crate::driver::context::current::named_or_current;
 use crate::driver::memory::pool;
 use crate::driver::waiting::wait_for;
 use crate::executor;
+use crate::instruments::settings::launch_blocking;
 
 pub(crate) fn cuStreamQuery(hStream: CUstream) -> Answer {
     let stream = Stream::of(hStream)?;
@@ -23,6 +24,18 @@ pub(crate) fn cuStreamSynchronize(hStream: CUstream) -> Answer {
     wait_for(&executor::unfinished_on(stream.queue()))?;
     pool::trim(|task| task.queue_id() == stream.queue().id());
     stream.context.fault()
+}
+
+impl Stream {
+    /// After a launch or a memset, as `CUDA_LAUNCH_BLOCKING` asks: waits for all work of the context, in other streams too, and says what
+    /// went wrong in it (measured; copies and host functions do not wait).
+    pub(crate) fn wait_if_launches_block(&self) -> Answer {
+        if !launch_blocking() {
+            return Ok(());
+        }
+        self.context.wait_for_work()?;
+        self.context.fault()
+    }
 }
 
 pub(crate) fn cuCtxSynchronize() -> Answer {

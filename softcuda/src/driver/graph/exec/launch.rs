@@ -96,7 +96,9 @@ impl Exec {
 pub(crate) fn cuGraphLaunch(hGraph: CUgraphExec, hStream: CUstream) -> Answer {
     Stream::refuse_captured(hStream)?;
     let exec = Exec::of(hGraph)?;
-    exec.launch(&*Stream::of(hStream)?)
+    let stream = Stream::of(hStream)?;
+    exec.launch(&stream)?;
+    stream.wait_if_launches_block()
 }
 
 pub(crate) fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) -> Answer {
