@@ -196,6 +196,21 @@ fn the_benchmark_of_graphs_runs() {
     });
 }
 
+/// And that of launches.
+#[test]
+fn the_benchmark_of_launches_runs() {
+    let program = Build::of(&repository("benches/launches.c")).program().expect("it compiles");
+    for_each(["11.4", ONE_VERSION], |version| {
+        let run = Run::new(&program, Driver::Shell(version)).arg("--nodes").arg("20");
+        let printed = run.arg("--rounds").arg("1").arg("--rebinds").arg("200").output()?;
+        let is_whole = printed.contains(&format!("CUDA {version};"))
+            && printed.contains("| per-thread stream | 100 | 200 |")
+            && printed.contains("| cushim_exec_rebind |")
+            && printed.contains("Rebound 20 times in a legacy stream");
+        if is_whole { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+}
+
 /// Without a driver the example says so and fails; it does not crash.
 #[test]
 fn an_example_without_a_driver() {
