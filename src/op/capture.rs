@@ -9,7 +9,7 @@ mod position;
 pub(crate) use position::{Clock, Ends, Position, position};
 
 use super::event::Awaited;
-use super::node::{NodeOperation, NodeType};
+use super::node::{Hold, NodeOperation, NodeType};
 use super::{Operation, Traits};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
@@ -81,6 +81,9 @@ pub(crate) trait CaptureSink: Send + Sync {
     /// Where the stream is in it.
     fn position(&self, stream: &Arc<Stream>) -> Result<Position, Error>;
 
+    /// Has the graph keep something as a whole, and whatever is made of it.
+    fn keep(&self, stream: &Stream, hold: Hold) -> Result<(), Error>;
+
     /// Whether it has ended.
     fn is_over(&self) -> bool;
 
@@ -108,6 +111,16 @@ pub(crate) fn under(stream: &Stream) -> Result<Option<Under>, Error> {
         CapturedBy::Us(sink) => Some(sink.0.under()),
         CapturedBy::Others => Some(others::under(stream)?),
     })
+}
+
+/// Has the graph that is captured in the stream keep something as a whole. `false` if the stream is not under capture.
+pub(crate) fn keep(stream: &Stream, hold: Hold) -> Result<bool, Error> {
+    match captured_by(stream)? {
+        CapturedBy::Nobody => return Ok(false),
+        CapturedBy::Us(sink) => sink.0.keep(stream, hold)?,
+        CapturedBy::Others => Others.keep(stream, hold)?,
+    }
+    Ok(true)
 }
 
 /// Who captures a stream: also one that others, or the driver, have made part of a capture of this library's.

@@ -137,6 +137,54 @@ static void refused(void) {
   CHECK_OK(cushim_resource_destroy(measures));
 }
 
+static size_t memory_that_is_free(void) {
+  size_t left = 0, all_of_it = 0;
+  flush_callbacks();
+  CHECK_OK(cushim_context_get_memory_info(all.context, &left, &all_of_it));
+  return left;
+}
+
+/* Memory by whose address alone the graph uses it. */
+static cushim_graph measured(cushim_resource measures, int keeps) {
+  cushim_builder builder = begun();
+  cushim_stream stream = cushim_builder_stream(builder);
+  cushim_buffer buffer = piece(measures, stream, 1 << 20);
+  cushim_place to = cushim_at_device(cushim_buffer_pointer(buffer)), out = cushim_at_device(slot(0));
+  cushim_graph graph = NULL;
+  CHECK_OK(cushim_stream_fill(stream, &to, 7, 4, 256));
+  CHECK_OK(cushim_stream_copy(stream, &out, &to, 4));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  if (keeps) CHECK_OK(cushim_builder_end(builder, &graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+  return graph;
+}
+
+/* An arena that measures has no memory of its own: what it gave out goes with the last that may use it, and the arena can go before. */
+static void measures_only(void) {
+  cushim_resource measures = new_arena(0);
+  cushim_graph graph, copy = NULL;
+  cushim_exec exec;
+  const size_t before = memory_that_is_free();
+  int i;
+  for (i = 0; i < 20; i++) {
+    CHECK_OK(cushim_graph_destroy(measured(measures, 1)));
+    measured(measures, 0);
+    CHECK(memory_that_is_free() == before);
+  }
+  graph = measured(measures, 1);
+  CHECK_OK(cushim_resource_destroy(measures));
+  CHECK(memory_that_is_free() < before);
+  CHECK_OK(cushim_graph_clone(graph, &copy));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(result_of(copy) == 7);
+  exec = new_exec(copy);
+  CHECK_OK(cushim_graph_destroy(copy));
+  CHECK(memory_that_is_free() < before);
+  CHECK(result_of_exec(exec) == 7);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK(memory_that_is_free() == before);
+}
+
 /* The same calls need as much as before when they are captured anew. */
 static void recaptured(void) {
   cushim_resource arena = new_arena(4096);
@@ -170,6 +218,7 @@ int main(void) {
   left_from_before();
   of_few_bytes();
   refused();
+  measures_only();
   if (version >= 13030) recaptured();
   return close_graphs();
 }

@@ -329,7 +329,7 @@ pub unsafe extern "C" fn cushim_resource_create_graph(
 /// the capture its destroy frees nothing.
 ///
 /// With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
-/// a block the same calls need.
+/// a block the same calls need. The memory of each buffer goes with the buffer and the graph then.
 ///
 /// @param[in] context The context.
 /// @param[in, example(4096)] bytes The size of the block; 0 to measure.

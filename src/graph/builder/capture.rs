@@ -32,7 +32,7 @@ use crate::op::capture::{
     Capturable, CaptureSink, Captured, Clock, OUTSIDE, Position, Recorded, Sink, Under, ended, is_valid,
 };
 use crate::op::event::Awaited;
-use crate::op::node::Parameters;
+use crate::op::node::{Hold, Holds, Parameters};
 use crate::stream::{Blocking, CapturedBy, Stream};
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -431,6 +431,16 @@ impl CaptureSink for Capture {
         self.position_of(stream)
     }
 
+    fn keep(&self, _: &Stream, hold: Hold) -> Result<(), Error> {
+        let mut state = self.tree().lock_unasked();
+        self.check_valid()?;
+        let graph = self.object().id;
+        let prepared = state.prepare(graph).map_err(|error| self.failed(error))?;
+        let attachment = keeping::kept(true, prepared, || Holds::of_inner(hold));
+        keep_for_graph(&mut state, graph, attachment);
+        Ok(())
+    }
+
     fn is_known_to_others(&self) {
         if !self.is_over() {
             // Where it fails, the next operation that is captured tries again, and answers for it.
@@ -525,10 +535,10 @@ fn is_one_node(parameters: &Parameters) -> bool {
 }
 
 /// What the node of an operation keeps.
-fn holds(operation: &mut dyn Capturable) -> crate::op::node::Holds {
+fn holds(operation: &mut dyn Capturable) -> Holds {
     match operation.captured() {
         Captured::Node(node) => node.holds().0,
-        _ => crate::op::node::Holds::default(),
+        _ => Holds::default(),
     }
 }
 

@@ -53,7 +53,11 @@ pub(super) fn capture_of(stream: Option<&Arc<Stream>>) -> u64 {
 
 impl Known {
     /// Memory of a resource, allocated in the order of the stream if there is one.
-    pub(super) fn of_resource(resource: &Resource, stream: Option<&Arc<Stream>>) -> Self {
+    pub(super) fn of_resource(
+        resource: &Resource,
+        pointer: DevicePointer,
+        stream: Option<&Arc<Stream>>,
+    ) -> Self {
         let properties = resource.properties();
         let of_stream = || stream.filter(|_| properties.stream_ordered).map(|stream| stream.context());
         Self {
@@ -61,8 +65,8 @@ impl Known {
             device: properties.device.filter(|_| !properties.host_accessible),
             origin: resource.context().or_else(of_stream).cloned(),
             is_taken_in: false,
-            keeper: match resource.arena_block() {
-                Some(block) => Keeper::Arena(Arc::clone(block), capture_of(stream)),
+            keeper: match resource.arena_block(pointer) {
+                Some(block) => Keeper::Arena(block, capture_of(stream)),
                 None if resource.kind() == ResourceKind::Graph => Keeper::Graph,
                 None => Keeper::Buffer,
             },

@@ -97,7 +97,7 @@ impl Buffer {
         stream: Option<Arc<Stream>>,
     ) -> Result<Arc<Self>, Error> {
         let pointer = resource.allocate_outside(bytes, stream.as_ref())?;
-        let known = Known::of_resource(&resource, stream.as_ref());
+        let known = Known::of_resource(&resource, pointer, stream.as_ref());
         let recorded = stream.filter(|_| resource.properties().stream_ordered);
         Ok(Self::new(None, pointer, bytes, known, Home::Resource(resource), recorded))
     }
@@ -321,6 +321,9 @@ impl Buffer {
             return Ok(Standing::Gone);
         }
         resource.refuse_capture_if_known(stream)?;
+        if resource.waits_for_capture(stream) {
+            return Ok(Standing::Unknown);
+        }
         // Of a stream that cannot tell, because its context was reset, nothing has to be waited for.
         let must_wait = resource.waits_for_stream() && Arc::strong_count(self) <= holds;
         if must_wait && stream.is_capturing().unwrap_or(false) {

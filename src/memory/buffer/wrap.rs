@@ -70,7 +70,9 @@ fn known(
     stream: Option<&Arc<Stream>>,
 ) -> Result<Known, Error> {
     match home {
-        Home::Resource(resource) => Ok(Known { is_taken_in: true, ..Known::of_resource(resource, stream) }),
+        Home::Resource(resource) => {
+            Ok(Known { is_taken_in: true, ..Known::of_resource(resource, pointer, stream) })
+        }
         Home::Owner(_) | Home::Lender => Known::of_others(driver, pointer),
     }
 }

@@ -41,12 +41,12 @@ use super::buffer::Standing;
 use super::{Block, DevicePointer};
 use crate::context::Context;
 use crate::device::Device;
-use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::{Driver, sys};
-use crate::object::callback;
+use crate::object::callback::{self, ask_until};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::native;
+use crate::object::release::report;
 use crate::op::{explain_free, is_out_of_memory};
 use crate::stream::Stream;
 use pool::Pool;
@@ -165,10 +165,10 @@ impl Resource {
         }
     }
 
-    /// The memory that graphs keep in place of a buffer, if it is an arena's.
-    pub(super) fn arena_block(&self) -> Option<&Arc<ArenaBlock>> {
+    /// The memory that graphs keep in place of a buffer at this address, if it is an arena's.
+    pub(super) fn arena_block(&self, pointer: DevicePointer) -> Option<Arc<ArenaBlock>> {
         match &self.source {
-            Source::Arena(arena) => Some(arena.block()),
+            Source::Arena(arena) => arena.keeper(pointer),
             _ => None,
         }
     }
@@ -337,7 +337,7 @@ impl Resource {
     /// # Safety
     /// As for [`deallocate`](Self::deallocate).
     pub(super) unsafe fn free_at_last(
-        &self,
+        self: &Arc<Self>,
         pointer: DevicePointer,
         bytes: usize,
         stream: Option<&Arc<Stream>>,
@@ -349,27 +349,30 @@ impl Resource {
             && stream.is_capturing().unwrap_or(false)
         {
             // SAFETY: as the caller vouches.
-            return unsafe { self.free_at_once(pointer, bytes, stream.context()) };
+            unsafe { self.free_after_capture(pointer, bytes, stream) };
+            return Ok(());
         }
         // SAFETY: as the caller vouches.
         unsafe { self.free_now(pointer, bytes, stream) }.and(waited)
     }
 
-    /// Frees memory of a pool whose stream is being captured: it must not become part of the graph. The driver waits for what uses it.
+    /// Frees memory of a pool in a stream that is being captured, once that is over: it must not become part of the graph.
     ///
     /// # Safety
     /// As for [`deallocate`](Self::deallocate).
     #[cold]
-    unsafe fn free_at_once(
-        &self,
-        pointer: DevicePointer,
-        bytes: usize,
-        context: &Context,
-    ) -> Result<(), Error> {
-        let block = self.block(pointer, bytes);
-        // SAFETY: as the caller vouches.
-        let raw = unsafe { RawMemory::adopt(context.table(), pointer.0) };
-        context.released(raw.free(), &block)
+    unsafe fn free_after_capture(self: &Arc<Self>, pointer: DevicePointer, bytes: usize, stream: &Arc<Stream>) {
+        let (resource, stream) = (Arc::clone(self), Arc::clone(stream));
+        ask_until(move || {
+            if stream.is_capturing().unwrap_or(false) {
+                return false;
+            }
+            // SAFETY: as the caller vouches; this is reached once.
+            let freed = unsafe { resource.free_now(pointer, bytes, Some(&stream)) };
+            let freed = stream.context().forgiven(freed);
+            report(&resource.driver, freed.map_err(|failure| leaked(failure, &resource, pointer, bytes)));
+            true
+        });
     }
 
     /// # Safety
@@ -433,9 +436,14 @@ impl Resource {
         }
     }
 
-    /// Refuses a stream that is being captured, if the resource is stream-ordered. That nobody knows is no refusal.
+    /// Whether memory is freed only once the capture of this stream is over.
+    pub(super) fn waits_for_capture(&self, stream: &Stream) -> bool {
+        matches!(self.source, Source::Pool(_)) && stream.is_capturing().unwrap_or(false)
+    }
+
+    /// Refuses a stream that is being captured, if the resource is a stream-ordered one of the caller's. That nobody knows is no refusal.
     pub(super) fn refuse_capture_if_known(&self, stream: &Stream) -> Result<(), Error> {
-        let is_refused = self.properties.stream_ordered && !self.is_for_capture();
+        let is_refused = self.properties.stream_ordered && self.is_custom();
         match is_refused.then(|| stream.is_capturing()) {
             Some(Ok(true)) => Err(self.captured(stream)),
             _ => Ok(()),
@@ -472,6 +480,13 @@ impl Resource {
     pub fn label(&self) -> Option<Arc<str>> {
         self.header.label()
     }
+}
+
+/// The error of a free that happens on its own, with what a reader of the log needs to find the memory.
+#[cold]
+fn leaked(mut failure: Error, resource: &Resource, pointer: DevicePointer, bytes: usize) -> Error {
+    failure.message.push_str(&format!(". {} are leaked", resource.block(pointer, bytes)));
+    failure.about(resource)
 }
 
 impl ResourceKind {

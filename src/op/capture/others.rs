@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::object::error::{Error, Status};
 use crate::op::attachment::Prepared;
 use crate::op::event::Awaited;
+use crate::op::node::{Hold, Holds};
 use crate::stream::Stream;
 use std::sync::{Arc, Weak};
 
@@ -38,8 +39,7 @@ impl CaptureSink for Others {
             return Ok(false);
         }
         if !is_valid(&info) {
-            let refusal = format!("somebody else captures {stream}, and that capture was invalidated");
-            return Err(Error::new(Status(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0), refusal).about(stream));
+            return Err(invalidated(stream));
         }
         // SAFETY: the driver has just named it.
         let graph = unsafe { RawGraph::adopt(stream.context().table(), info.graph) };
@@ -95,6 +95,18 @@ impl CaptureSink for Others {
         position(stream)
     }
 
+    fn keep(&self, stream: &Stream, hold: Hold) -> Result<(), Error> {
+        let info = info(stream)?;
+        if !is_valid(&info) {
+            return Err(invalidated(stream));
+        }
+        // SAFETY: the driver has just named it.
+        let graph = unsafe { RawGraph::adopt(stream.context().table(), info.graph) };
+        let prepared = Prepared::on(&graph).map_err(|error| stream.context().failed(error, stream))?;
+        drop(prepared.commit(Holds::of_inner(hold)));
+        Ok(())
+    }
+
     fn is_over(&self) -> bool {
         false
     }
@@ -105,6 +117,12 @@ impl CaptureSink for Others {
         stream.may_be_captured_by_others();
         stream.here(|raw| raw.wait(what.event.raw()))
     }
+}
+
+#[cold]
+fn invalidated(stream: &Stream) -> Error {
+    let refusal = format!("somebody else captures {stream}, and that capture was invalidated");
+    Error::new(Status(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0), refusal).about(stream)
 }
 
 /// The capture of somebody else's in which the stream is.

@@ -20,49 +20,52 @@ use crate::driver::Driver;
 use crate::memory::{DeviceMemory, DevicePointer};
 use crate::object::error::{Error, Status, Subject};
 use crate::op::Operand;
-use crate::op::capture::position;
+use crate::op::capture::{keep, position};
+use crate::op::node::Hold;
 use crate::stream::Stream;
 use parking_lot::Mutex;
 use plan::Part;
 use plans::Plans;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Bytes to which pieces are aligned.
 const ALIGNMENT: usize = 512;
 
 pub(super) struct Arena {
-    block: Arc<ArenaBlock>,
+    context: Arc<Context>,
+    /// `None` for an arena that measures.
+    block: Option<Arc<ArenaBlock>>,
+    /// What an arena that measures has given out, which its graph keeps, and the buffer.
+    pieces: Mutex<Pieces>,
     plans: Mutex<Plans>,
 }
 
-/// The memory of an arena, which graphs keep.
+/// Memory of an arena, which graphs keep: the block, or, of an arena that measures, what was given out at one time.
 pub(crate) struct ArenaBlock {
     context: Arc<Context>,
-    /// `None` for an arena that measures.
-    memory: Option<DeviceMemory>,
-    /// What an arena that measures has given out.
-    pieces: Mutex<Vec<DeviceMemory>>,
+    memory: DeviceMemory,
 }
 
 impl Arena {
     /// With a block of so many bytes; with none, one that measures.
     pub(super) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
-        let memory = if bytes == 0 {
-            None
-        } else {
-            Some(DeviceMemory::allocate(context, whole(bytes).unwrap_or(bytes))?)
+        let block = match bytes {
+            0 => None,
+            _ => Some(Arc::new(ArenaBlock::of(context, whole(bytes).unwrap_or(bytes))?)),
         };
-        let block = ArenaBlock { context: Arc::clone(context), memory, pieces: Mutex::default() };
-        Ok(Self { block: Arc::new(block), plans: Mutex::default() })
+        let (context, pieces) = (Arc::clone(context), Mutex::default());
+        Ok(Self { context, block, pieces, plans: Mutex::default() })
     }
 
     pub(super) fn context(&self) -> &Arc<Context> {
-        &self.block.context
+        &self.context
     }
 
-    pub(super) fn block(&self) -> &Arc<ArenaBlock> {
-        &self.block
+    /// What keeps the memory at this address, which was given out just before.
+    pub(super) fn keeper(&self, pointer: DevicePointer) -> Option<Arc<ArenaBlock>> {
+        self.block.clone().or_else(|| self.pieces.lock().find(pointer))
     }
 
     /// The most bytes that one capture needed by now.
@@ -79,8 +82,9 @@ impl Arena {
         let mut plans = self.plans.lock();
         let plan = plans.of(&under, stream);
         let Some(room) = plan.find(rounded as u64, &at) else { return Err(self.too_small(u64::MAX)) };
-        let Some(pointer) = self.block.piece(room.part)? else {
-            return Err(self.too_small(room.part.end()));
+        let pointer = match &self.block {
+            None => self.piece(room.part, stream)?,
+            Some(block) => block.at(room.part).ok_or_else(|| self.too_small(room.part.end()))?,
         };
         plan.take(room, pointer, &at);
         let end = plan.end();
@@ -97,9 +101,20 @@ impl Arena {
         Ok(())
     }
 
+    /// Memory for a part alone, which the graph keeps as a whole: uses may name its address alone.
+    fn piece(&self, part: Part, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
+        let piece = Arc::new(ArenaBlock::of(&self.context, part.bytes as usize)?);
+        if !keep(stream, Arc::clone(&piece) as Hold)? {
+            return Err(not_captured(stream));
+        }
+        let pointer = piece.memory.pointer();
+        self.pieces.lock().list(pointer, &piece);
+        Ok(pointer)
+    }
+
     #[cold]
     fn too_small(&self, needed: u64) -> Error {
-        let has = self.block.memory.as_ref().map_or(0, DeviceMemory::bytes);
+        let has = self.block.as_ref().map_or(0, |block| block.memory.bytes());
         let refusal = format!(
             "the arena has {has} bytes, and this capture needs at least {needed}: capture with an arena of 0 bytes first, which \
              measures what is needed"
@@ -114,16 +129,36 @@ fn whole(bytes: usize) -> Option<usize> {
 }
 
 impl ArenaBlock {
+    fn of(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
+        Ok(Self { context: Arc::clone(context), memory: DeviceMemory::allocate(context, bytes)? })
+    }
+
     /// Where a part is; `None` if it reaches past the end.
-    fn piece(&self, part: Part) -> Result<Option<DevicePointer>, Error> {
-        let Some(memory) = &self.memory else {
-            let piece = DeviceMemory::allocate(&self.context, part.bytes as usize)?;
-            let pointer = piece.pointer();
-            self.pieces.lock().push(piece);
-            return Ok(Some(pointer));
-        };
-        let is_inside = part.end() <= memory.bytes() as u64;
-        Ok(is_inside.then(|| DevicePointer(memory.pointer().0 + part.offset)))
+    fn at(&self, part: Part) -> Option<DevicePointer> {
+        let is_inside = part.end() <= self.memory.bytes() as u64;
+        is_inside.then(|| DevicePointer(self.memory.pointer().0 + part.offset))
+    }
+}
+
+/// What an arena that measures has given out, by address, as long as somebody keeps it.
+#[derive(Default)]
+struct Pieces {
+    all: BTreeMap<u64, Weak<ArenaBlock>>,
+    /// How many there can be before those are looked for that are gone.
+    room: usize,
+}
+
+impl Pieces {
+    fn list(&mut self, pointer: DevicePointer, piece: &Arc<ArenaBlock>) {
+        if self.all.len() >= self.room {
+            self.all.retain(|_, piece| piece.strong_count() > 0);
+            self.room = 2 * self.all.len() + 16;
+        }
+        self.all.insert(pointer.0, Arc::downgrade(piece));
+    }
+
+    fn find(&self, pointer: DevicePointer) -> Option<Arc<ArenaBlock>> {
+        self.all.get(&pointer.0)?.upgrade()
     }
 }
 
