@@ -3960,7 +3960,7 @@ cushim_status cushim_resource_create_graph(cushim_device device,
  * the capture its destroy frees nothing.
  *
  * With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
- * a block the same calls need.
+ * a block the same calls need. The memory of each buffer goes with the buffer and the graph then.
  *
  * @param[in] context The context.
  * @param[in] bytes The size of the block; 0 to measure.
@@ -4168,9 +4168,12 @@ cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
  * `cushim_driver_get_unreported_errors`. If the deallocation stream is a per-thread default stream, the memory is
  * freed after the work that is in the calling thread's stream now.
  *
+ * While the deallocation stream is being captured, memory of a pool is freed once the capture is over.
+ *
  * @param[in, ended, nullable] buffer The handle; NULL does nothing.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured, unless the memory is not
- *   stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate function.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured and the memory is not of a pool,
+ *   unless it is not stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate
+ *   function.
  * @driver none
  * @sync context if the memory is not stream-ordered
  */
@@ -4182,8 +4185,8 @@ cushim_status cushim_buffer_destroy(cushim_buffer buffer);
  *
  * @param[in, ended] buffer The handle.
  * @param[in] stream The stream.
- * @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of
- *   a deallocate function.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of a
+ *   deallocate function.
  * @driver none
  * @sync context if the memory is not stream-ordered
  */

@@ -160,9 +160,12 @@ pub unsafe extern "C" fn cushim_buffer_ref(
 /// `cushim_driver_get_unreported_errors`. If the deallocation stream is a per-thread default stream, the memory is
 /// freed after the work that is in the calling thread's stream now.
 ///
+/// While the deallocation stream is being captured, memory of a pool is freed once the capture is over.
+///
 /// @param[in, ended, nullable] buffer The handle; NULL does nothing.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured, unless the memory is not
-///   stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate function.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured and the memory is not of a pool,
+///   unless it is not stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate
+///   function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
@@ -175,8 +178,8 @@ pub extern "C" fn cushim_buffer_destroy(buffer: cushim_buffer) -> cushim_status 
 ///
 /// @param[in, ended] buffer The handle.
 /// @param[in] stream The stream.
-/// @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of
-///   a deallocate function.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of a
+///   deallocate function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]

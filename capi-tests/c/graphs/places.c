@@ -359,6 +359,65 @@ static void memory_that_waits(void) {
   CHECK_OK(cushim_resource_destroy(memories));
 }
 
+static uint64_t used_in(cushim_resource pool) {
+  uint64_t used = 0;
+  CHECK_OK(cushim_resource_get_attribute(pool, CUSHIM_POOL_USED_CURRENT, &used));
+  return used;
+}
+
+/* Memory of a pool whose stream is being captured is freed afterwards, and is no part of the graph; `by_others`: who captures. */
+static void memory_of_a_pool(cushim_capture_mode mode, int by_others) {
+  cushim_builder_options options = CUSHIM_OPTIONS(cushim_builder_options);
+  cushim_device_pool_options own = CUSHIM_OPTIONS(cushim_device_pool_options);
+  cushim_stream stream = new_stream(all.context);
+  cushim_resource pool = NULL;
+  cushim_buffer one = NULL, other = NULL;
+  cushim_builder builder = NULL;
+  cushim_graph graph = NULL;
+  CUgraph native = NULL;
+  CUstream raw = NULL;
+  int i;
+  options.mode = mode;
+  own.choice = CUSHIM_POOL_OWN;
+  CHECK_OK(cushim_resource_create_device_pool(all.device, &own, &pool));
+  CHECK_OK(cushim_buffer_create(pool, stream, 4096, &one));
+  CHECK_OK(cushim_buffer_create(pool, all.stream, 4096, &other));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  if (by_others) {
+    CHECK_OK(cushim_stream_native(stream, &raw));
+    CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamBeginCapture_10010(raw, CU_STREAM_CAPTURE_MODE_RELAXED));
+  } else {
+    CHECK_OK(cushim_builder_create_on(stream, &options, &builder));
+    CHECK_OK(cushim_builder_begin(builder));
+  }
+  append_in(stream, 0, 1);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(one, stream, NULL));
+  CHECK_OK(cushim_buffer_destroy(one));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_on(other, stream));
+  CHECK_OK(cushim_buffer_set_stream(other, stream));
+  CHECK_OK(cushim_buffer_destroy(other));
+  append_in(stream, 0, 2);
+  flush_callbacks();
+  CHECK(used_in(pool) == 2 * 4096);
+  if (by_others) {
+    CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamEndCapture_10000(raw, &native));
+    CHECK_OK(cushim_graph_wrap(all.context, native, CUSHIM_OWNED, &graph));
+  } else {
+    CHECK_OK(cushim_builder_end(builder, &graph));
+    CHECK_OK(cushim_builder_destroy(builder));
+  }
+  CHECK(node_count(graph) == 2);
+  CHECK(result_of(graph) == 12);
+  for (i = 0; i < 2000 && used_in(pool) != 0; i++) {
+    pause_shortly();
+    CHECK_OK(cushim_stream_synchronize(stream));
+  }
+  CHECK(used_in(pool) == 0);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_resource_destroy(pool));
+}
+
 int main(void) {
   check_begin();
   if (!open_graphs()) return close_graphs();
@@ -373,6 +432,9 @@ int main(void) {
   forked_by_others();
   names();
   moved_too_early();
+  memory_of_a_pool(CUSHIM_CAPTURE_RELAXED, 0);
+  memory_of_a_pool(CUSHIM_CAPTURE_GLOBAL, 0);
+  memory_of_a_pool(CUSHIM_CAPTURE_RELAXED, 1);
   memory_that_waits();
   return close_graphs();
 }

@@ -313,7 +313,6 @@ static void while_capturing(void) {
     CHECK(pointer == 0);
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_deallocate(pool, all.stream, 64, BYTES));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_device_allocate(all.device, all.stream, BYTES, &more));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy(buffer));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_on(buffer, all.stream));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(buffer, all.stream, NULL));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_create_scratch(pool, all.stream, NULL, BYTES, &more));

@@ -310,7 +310,7 @@ impl Buffer {
         stream: Option<&Arc<Stream>>,
         holds: usize,
     ) -> Result<Standing, Error> {
-        let recorded = self.order.lock().clone();
+        let (recorded, is_named) = (self.order.lock().clone(), stream.is_some());
         let Some(stream) = stream.or(recorded.as_ref().map(Order::stream)) else {
             return Ok(Standing::Unknown);
         };
@@ -320,10 +320,11 @@ impl Buffer {
         if self.went_with_context(resource) {
             return Ok(Standing::Gone);
         }
-        resource.refuse_capture_if_known(stream)?;
-        if resource.waits_for_capture(stream) {
+        // Who names a stream under capture means what is captured there; the one that is recorded is perhaps captured by chance.
+        if !is_named && resource.waits_for_capture(stream) {
             return Ok(Standing::Unknown);
         }
+        resource.refuse_capture_if_known(stream)?;
         // Of a stream that cannot tell, because its context was reset, nothing has to be waited for.
         let must_wait = resource.waits_for_stream() && Arc::strong_count(self) <= holds;
         if must_wait && stream.is_capturing().unwrap_or(false) {

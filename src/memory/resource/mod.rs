@@ -361,7 +361,12 @@ impl Resource {
     /// # Safety
     /// As for [`deallocate`](Self::deallocate).
     #[cold]
-    unsafe fn free_after_capture(self: &Arc<Self>, pointer: DevicePointer, bytes: usize, stream: &Arc<Stream>) {
+    unsafe fn free_after_capture(
+        self: &Arc<Self>,
+        pointer: DevicePointer,
+        bytes: usize,
+        stream: &Arc<Stream>,
+    ) {
         let (resource, stream) = (Arc::clone(self), Arc::clone(stream));
         ask_until(move || {
             if stream.is_capturing().unwrap_or(false) {
@@ -441,9 +446,9 @@ impl Resource {
         matches!(self.source, Source::Pool(_)) && stream.is_capturing().unwrap_or(false)
     }
 
-    /// Refuses a stream that is being captured, if the resource is a stream-ordered one of the caller's. That nobody knows is no refusal.
+    /// Refuses a stream that is being captured, if the resource is stream-ordered. That nobody knows is no refusal.
     pub(super) fn refuse_capture_if_known(&self, stream: &Stream) -> Result<(), Error> {
-        let is_refused = self.properties.stream_ordered && self.is_custom();
+        let is_refused = self.properties.stream_ordered && !self.is_for_capture();
         match is_refused.then(|| stream.is_capturing()) {
             Some(Ok(true)) => Err(self.captured(stream)),
             _ => Ok(()),
