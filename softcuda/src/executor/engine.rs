@@ -8,8 +8,10 @@ use super::task::Task;
 use super::turn::Turn;
 use super::work::{Bundle, Outcome, Work, WorkKind};
 use super::workers::{Shift, Workers};
+use crate::instruments::foreign;
 use crate::instruments::schedule::Schedule;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Once};
@@ -224,22 +226,50 @@ impl Executor {
 
     fn run_in(&'static self, mut here: Here, shift: Option<&Shift>) {
         while let Some(task) = here.pop() {
-            let outcome = self.run(&task, shift);
-            let mut state = self.state.lock();
-            let can_run = match outcome {
-                Outcome::Finished => state.order.finish(&task),
-                Outcome::After(bundle, rest) => {
-                    task.put(rest);
-                    state.order.put_behind(&task, bundle)
-                }
-            };
-            for number in can_run {
-                self.may_run(&mut state, number, &mut here);
-            }
-            drop(state);
-            task.moved.notify_all();
-            self.moved.notify_all();
+            let (workers, held) = (here.workers, Cell::new(here));
+            let parked = || self.go_on_without(&task, workers, held.take(), shift);
+            let outcome = foreign::unless_parked(|| self.run(&task, shift), parked);
+            here = held.take();
+            self.has_run(&task, outcome, &mut here);
         }
+    }
+
+    /// What follows the turn of a task.
+    fn has_run(&'static self, task: &Arc<Task>, outcome: Outcome, here: &mut Here) {
+        let mut state = self.state.lock();
+        let can_run = match outcome {
+            Outcome::Finished => state.order.finish(task),
+            Outcome::After(bundle, rest) => {
+                task.put(rest);
+                state.order.put_behind(task, bundle)
+            }
+        };
+        for number in can_run {
+            self.may_run(&mut state, number, here);
+        }
+        drop(state);
+        task.moved.notify_all();
+        self.moved.notify_all();
+    }
+
+    /// A function of the program has ended the thread in a task, which counts as finished. Everything else finds other threads.
+    fn go_on_without(
+        &'static self,
+        task: &Arc<Task>,
+        workers: Option<&'static Workers>,
+        here: Here,
+        shift: Option<&Shift>,
+    ) {
+        if let (Some(workers), Some(shift)) = (workers, shift) {
+            workers.excuse(shift, move |task, shift| self.run_on(workers, task, shift));
+        }
+        let Here { instant, next, .. } = here;
+        if let (Some(next), Some(workers)) = (next, workers) {
+            self.give(workers, next);
+        }
+        let mut here = Here { instant, ..Here::default() };
+        self.has_run(task, Outcome::Finished, &mut here);
+        self.run_here(here);
     }
 
     /// Wants tasks, and all that they must follow.

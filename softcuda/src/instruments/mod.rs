@@ -6,6 +6,7 @@ pub(crate) mod complain;
 pub(crate) mod counts;
 mod environment;
 pub(crate) mod fault;
+pub(crate) mod foreign;
 mod known;
 pub(crate) mod live;
 pub(crate) mod log;

@@ -4,6 +4,7 @@
 #![allow(non_camel_case_types)] // types of C
 
 use super::parameter::Parameter;
+use crate::instruments::foreign;
 use parking_lot::RwLock;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -89,6 +90,11 @@ impl Native {
             parameters: parameters.as_ptr().cast(),
         };
         // SAFETY: who registered the function gave it to be called so.
-        unsafe { (self.function)(&raw const launch, self.data as *mut c_void) };
+        unsafe {
+            foreign::call(
+                self.function as *const c_void,
+                [(&raw const launch).expose_provenance(), self.data],
+            )
+        };
     }
 }

@@ -14,6 +14,8 @@ use crate::abi::sys::{
 };
 use crate::driver::context::current::current;
 use crate::driver::device::attributes::value;
+use crate::instruments::foreign;
+use std::ffi::c_void;
 
 /// Shared memory is given out in units of this.
 const SHARED_UNIT: u64 = 128;
@@ -103,7 +105,7 @@ pub(crate) fn cuOccupancyMaxPotentialBlockSize(
     let most = if blockSizeLimit > 0 { all.min(blockSizeLimit as u64) } else { all };
     let dynamic = |threads: u64| match blockSizeToDynamicSMemSize {
         // SAFETY: the caller gave the function to be asked so.
-        Some(function) => unsafe { function(threads as i32) },
+        Some(function) => unsafe { foreign::call(function as *const c_void, [threads as usize]) },
         None => dynamicSMemSize,
     };
     let sizes = (1..=most.div_ceil(WARP)).rev().map(|warps| (warps * WARP).min(most));

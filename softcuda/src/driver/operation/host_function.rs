@@ -4,6 +4,7 @@ use super::Action;
 use crate::abi::sys::{CUDA_SUCCESS, CUresult, CUstream};
 use crate::driver::context::Activation;
 use crate::executor::{Turn, WorkKind};
+use crate::instruments::foreign;
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(crate) fn running() -> bool {
 }
 
 /// Runs the caller's code as that of a host function.
-fn run(body: impl FnOnce()) {
+fn run(body: impl FnOnce() -> usize) {
     let outer = RUNNING.replace(true);
     body();
     RUNNING.set(outer);
@@ -53,7 +54,7 @@ impl Action for HostFunction {
 
     fn run(&self, _context: &Arc<Activation>, _turn: &Turn<'_>) {
         // SAFETY: the caller gave the function and its data to be called so, each time that its turn comes.
-        run(|| unsafe { (self.function)(self.data.0) });
+        run(|| unsafe { foreign::call(self.function as *const c_void, [self.data.0.expose_provenance()]) });
     }
 }
 
@@ -69,7 +70,10 @@ pub(crate) struct Callback {
 impl Callback {
     fn call(&self, status: CUresult) {
         // SAFETY: as in `HostFunction`.
-        run(|| unsafe { (self.function)(self.stream as CUstream, status, self.data.0) });
+        run(|| unsafe {
+            let arguments = [self.stream, status.0 as usize, self.data.0.expose_provenance()];
+            foreign::call(self.function as *const c_void, arguments)
+        });
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn running() -> bool {
 }
 
 /// Runs one.
-pub(super) fn run(body: impl FnOnce()) {
+pub(super) fn run(body: impl FnOnce() -> usize) {
     let outer = RUNNING.replace(true);
     body();
     RUNNING.set(outer);

@@ -3,18 +3,24 @@
 use crate::abi::Answer;
 use crate::abi::sys::CUDA_ERROR_OPERATING_SYSTEM;
 use crate::executor;
-use crate::instruments::live;
+use crate::instruments::{foreign, live};
 use parking_lot::{Condvar, Mutex};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 struct Errand {
     /// The work that gave it, if any: that has ended when the destructor is called (measured).
     after: Option<u64>,
     body: Box<dyn FnOnce() + Send>,
     /// Until it is done.
-    _due: live::Due,
+    due: live::Due,
 }
 
-static WAITING: Mutex<Vec<Errand>> = Mutex::new(Vec::new());
+/// How many threads take the place of those that destructors have ended.
+const MOST_REPLACED: u32 = 8;
+
+static WAITING: Mutex<VecDeque<Errand>> = Mutex::new(VecDeque::new());
 static GIVEN: Condvar = Condvar::new();
 static BEGUN: Mutex<bool> = Mutex::new(false);
 
@@ -26,7 +32,7 @@ pub(super) fn begin() -> Answer {
 }
 
 pub(super) fn run(errand: impl FnOnce() + Send + 'static) {
-    WAITING.lock().push(Errand { after: executor::inside(), body: Box::new(errand), _due: live::due() });
+    WAITING.lock().push_back(Errand { after: executor::inside(), body: Box::new(errand), due: live::due() });
     GIVEN.notify_one();
 }
 
@@ -36,14 +42,35 @@ fn serve() {
         while waiting.is_empty() {
             GIVEN.wait(&mut waiting);
         }
-        let all = std::mem::take(&mut *waiting);
+        let all = RefCell::new(std::mem::take(&mut *waiting));
         drop(waiting);
-        for errand in all {
+        while let Some(errand) = next(&all) {
             executor::rest_if_stopped();
             if let Some(work) = errand.after {
                 executor::wait_for_end(work);
             }
-            (errand.body)();
+            let due = Cell::new(Some(errand.due));
+            foreign::unless_parked(errand.body, || {
+                drop(due.take());
+                leave_to_another(all.take());
+            });
         }
+    }
+}
+
+fn next(all: &RefCell<VecDeque<Errand>>) -> Option<Errand> {
+    all.borrow_mut().pop_front()
+}
+
+/// A destructor has ended the thread: another one does the rest.
+fn leave_to_another(mut rest: VecDeque<Errand>) {
+    static REPLACED: AtomicU32 = AtomicU32::new(0);
+    let mut waiting = WAITING.lock();
+    rest.append(&mut waiting);
+    *waiting = rest;
+    drop(waiting);
+    // A program whose destructors end each of them gets no more; what is not given back then is leaked.
+    if REPLACED.fetch_add(1, Relaxed) < MOST_REPLACED {
+        *BEGUN.lock() = executor::spawn("softcuda-release", serve);
     }
 }

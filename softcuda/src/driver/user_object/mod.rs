@@ -13,6 +13,7 @@ use crate::abi::sys::{
 use crate::driver::handle::{Object, Table};
 use crate::driver::operation::host_function::UserData;
 use crate::instruments::complain::complain;
+use crate::instruments::foreign;
 use crate::instruments::live;
 use parking_lot::Mutex;
 use std::ffi::c_void;
@@ -91,7 +92,9 @@ impl UserObject {
     /// Calls the destructor.
     fn end(&self) {
         // SAFETY: the program gave the destructor to be called so, once.
-        destructor::run(|| unsafe { (self.destroy)(self.data.0) });
+        destructor::run(|| unsafe {
+            foreign::call(self.destroy as *const c_void, [self.data.0.expose_provenance()])
+        });
     }
 }
 

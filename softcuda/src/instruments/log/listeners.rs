@@ -1,6 +1,7 @@
 //! The callbacks that receive the log.
 
 use crate::abi::sys::{CU_LOG_LEVEL_ERROR, CUlogLevel};
+use crate::instruments::foreign;
 use parking_lot::RwLock;
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
@@ -62,8 +63,12 @@ pub(crate) fn tell(message: &str) {
     TELLING.set(true);
     for listener in listeners.iter() {
         let (place, length) = (text.as_ptr().cast_mut(), text.as_bytes().len());
+        let level = CU_LOG_LEVEL_ERROR.0 as usize;
+        let arguments = [listener.data.expose_provenance(), level, place.expose_provenance(), length];
         // SAFETY: the caller registered the function to be called so; it must not write to the message.
-        unsafe { (listener.function)(listener.data, CU_LOG_LEVEL_ERROR, place, length) };
+        let call = || unsafe { foreign::call(listener.function as *const c_void, arguments) };
+        // SAFETY: a thread that is parked reads them no more.
+        foreign::unless_parked(call, || unsafe { LISTENERS.force_unlock_read() });
     }
     TELLING.set(false);
 }
