@@ -53,6 +53,7 @@ const OLD_AND_NEW: &[&str] = &["11.4", ONE_VERSION];
 const CONDITIONS: &[Condition] = &[
     Condition("softcuda/no_device", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "0")]),
     Condition("softcuda/no_pools", OLD_AND_NEW, &[("SOFTCUDA_MEMORY_POOLS", "0")]),
+    Condition("softcuda/main_ended", OLD_AND_NEW, &[]),
     Condition("softcuda/pthread_exit", &["11.4", "12.4", "12.9", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/pthread_exit", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("softcuda/pthread_exit", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),

@@ -49,6 +49,7 @@ pub(crate) fn cuInit(Flags: u32) -> Answer {
     if check().is_err() {
         forks::watch()?;
         watch_exit()?;
+        executor::watch_this_thread();
         STATE.store(READY, Ordering::Release);
     }
     Ok(())
