@@ -411,3 +411,56 @@ fn kernels_allocate() {
     let fault = loaded.run(&device, "k", 1, 1, &[]).unwrap_err();
     assert_eq!(fault.message, "free of 0x3039, which malloc did not return, or which is freed already");
 }
+
+/// The bits that ptxas of CUDA 13.0 makes for compute capability 9.0.
+#[test]
+fn policies() {
+    for (form, expected) in [
+        ("fractional.L2::evict_last.b64 %p", 0x14f0u64),
+        ("fractional.L2::evict_last.L2::evict_unchanged.b64 %p, 1.0", 0x14f0),
+        ("fractional.L2::evict_last.L2::evict_first.b64 %p", 0x15f0),
+        ("fractional.L2::evict_first.b64 %p", 0x12f0),
+        ("fractional.L2::evict_first.L2::evict_first.b64 %p", 0x13f0),
+        ("fractional.L2::evict_normal.b64 %p", 0x16f0),
+        ("fractional.L2::evict_unchanged.b64 %p", 0x10f0),
+        ("fractional.L2::evict_last.b64 %p, 0.5", 0x1470),
+        ("fractional.L2::evict_last.b64 %p, 0.3", 0x1440),
+        ("fractional.L2::evict_last.b64 %p, 0.01", 0x1400),
+        ("fractional.L2::evict_last.b64 %p, 0f3F7D70A4", 0x14f0),
+        ("fractional.L2::evict_last.b64 %p, %f", 0x1430),
+        ("cvt.L2.b64 %p, %q", 0x1230),
+    ] {
+        let text = modern(&format!(
+            ".visible .entry k(.param .u64 out) {{ .reg .b64 %o, %p, %q; .reg .f32 %f; .reg .b32 %r; .shared .align 16 .b8 s[16];
+    ld.param.u64 %o, [out]; mov.f32 %f, 0.25; mov.b64 %q, 0x1230000000000000;
+    createpolicy.{form};
+    ld.global.L2::cache_hint.u32 %r, [%o], %p; cp.async.cg.shared.global.L2::cache_hint [s], [%o], 16, %p;
+    cp.async.ca.shared.global.L2::cache_hint.L2::128B [s], [%o], 8, 4, %p;
+    fence.proxy.async; fence.proxy.alias; fence.proxy.async.shared::cta; fence.proxy.async.global;
+    fence.mbarrier_init.release.cluster; fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;
+    st.global.u64 [%o], %p; ret; }}"
+        ));
+        // `cp.async` takes 16 bytes.
+        let device = Device::default();
+        let out = device.zeroed(16);
+        load(&device, &text).run(&device, "k", 1, 1, &[Arg::U64(out)]).unwrap();
+        assert_eq!(device.read::<u64>(out, 1), [expected << 48], "{form}");
+    }
+    for (line, sentence) in [
+        ("createpolicy.fractional.L2::evict_last.b64 %p, 0.0;", "more than 0 and at most 1"),
+        ("createpolicy.fractional.L2::evict_last.b64 %p, 2.0;", "more than 0 and at most 1"),
+        ("createpolicy.fractional.b64 %p;", "a priority is wanted"),
+        ("createpolicy.fractional.L2::evict_last.L2::evict_last.b64 %p;", "the second priority is"),
+        ("createpolicy.fractional.L2::evict_last.b32 %r;", "the type .b32 is not supported here"),
+        ("createpolicy.fractional.L2::evict_last.b64 %r;", "a register of type .b32 stands where .b64"),
+        ("createpolicy.range.global.L2::evict_last.b64 %p, [%p], 1, 2;", "only the forms"),
+        ("fence.proxy;", "this proxy is not supported"),
+        ("fence.proxy.tensormap::generic.release.gpu;", "this proxy is not supported"),
+        ("fence.proxy.async.local;", "`.local` is not supported here"),
+        ("fence.sc.cta 5;", "fence has 0 operands, not 1"),
+    ] {
+        let text = modern(&format!(".entry k() {{ .reg .b64 %p; .reg .b32 %r; {line} ret; }}"));
+        let log = crate::device::compile(&text).err().unwrap_or_else(|| panic!("{line} is accepted")).log;
+        assert!(log.contains(sentence), "{line}: {log}");
+    }
+}

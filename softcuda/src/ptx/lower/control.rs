@@ -49,23 +49,7 @@ pub(super) fn lower<'a>(
         "exit" => l.emit_complex(op(control::exit, NIL, NIL, NIL)),
         "trap" | "brkpt" => l.emit(op(control::trap, NIL, NIL, NIL)),
         "brx" => return jump_by_index(l, i, m),
-        "membar" | "fence" => {
-            let known = [
-                "cta",
-                "cluster",
-                "gl",
-                "gpu",
-                "sys",
-                "sc",
-                "acq_rel",
-                "acquire",
-                "release",
-                "sync_restrict::shared::cta",
-                "sync_restrict::shared::cluster",
-            ];
-            m.skip(&known);
-            l.emit(op(control::fence, NIL, NIL, NIL));
-        }
+        "membar" | "fence" => return fence(l, i, m),
         "nanosleep" => {
             m.ty()?;
             let [time] = l.operands(i)?;
@@ -79,6 +63,36 @@ pub(super) fn lower<'a>(
         }
         _ => {}
     }
+    Ok(())
+}
+
+/// Fences of all kinds. There is one way to memory, so that one between proxies has nothing to order either.
+fn fence<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>) -> Result<(), JitError> {
+    let [] = l.operands(i)?;
+    if m.take("proxy") {
+        match m.one_of(&["alias", "async", "async::generic"]) {
+            Some("async") => drop(m.one_of(&["global", "shared::cta", "shared::cluster"])),
+            Some(_) => {}
+            None => return Err(m.uncovered("this proxy is not supported")),
+        }
+    } else if i.opcode == "fence" {
+        m.take("mbarrier_init");
+    }
+    let known = [
+        "cta",
+        "cluster",
+        "gl",
+        "gpu",
+        "sys",
+        "sc",
+        "acq_rel",
+        "acquire",
+        "release",
+        "sync_restrict::shared::cta",
+        "sync_restrict::shared::cluster",
+    ];
+    m.skip(&known);
+    l.emit(op(control::fence, NIL, NIL, NIL));
     Ok(())
 }
 

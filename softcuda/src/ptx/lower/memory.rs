@@ -386,19 +386,21 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
         return Err(m.uncovered("only copies from global to shared memory are supported"));
     }
     m.skip(&["L2::64B", "L2::128B", "L2::256B"]);
-    if i.operands.len() < 3 || i.operands.len() > 4 {
+    let policy = usize::from(m.take("L2::cache_hint"));
+    let operands = &i.operands[..i.operands.len().saturating_sub(policy)];
+    if operands.len() < 3 || operands.len() > 4 {
         return Err(m.uncovered("these operands are not supported"));
     }
-    let Operand::Integer(size) = i.operands[2] else { return Err(m.invalid("the size is an immediate")) };
+    let Operand::Integer(size) = operands[2] else { return Err(m.invalid("the size is an immediate")) };
     if !(matches!((cache, size), ("ca", 4 | 8) | (_, 16))) {
         return Err(m.invalid("this size cannot be copied"));
     }
-    let to = l.address(&i.operands[0])?;
+    let to = l.address(&operands[0])?;
     let (to, to_imm) = match l.place_in(to, Space::Shared, m)? {
         Place::Register(reg, _, imm) => (reg, imm),
         _ => return Err(m.invalid("the variable is not of this state space")),
     };
-    let from = l.address(&i.operands[1])?;
+    let from = l.address(&operands[1])?;
     let (b, imm) = match l.place_in(from, Space::Global, m)? {
         Place::Register(reg, _, imm) => (reg, imm),
         _ => return Err(m.invalid("the variable is not of this state space")),
@@ -409,7 +411,7 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
         let add = l.constant(u64::from(to_imm as u32), Type::B32);
         l.emit(op(crate::ptx::exec::map::binary(|a: u32, b: u32| a.wrapping_add(b)), a, to, add));
     }
-    let c = match i.operands.get(3) {
+    let c = match operands.get(3) {
         None => l.constant(size, Type::B32),
         Some(operand) => match l.any_register(operand) {
             Ok(register) if width(register.ty) == 0 => {

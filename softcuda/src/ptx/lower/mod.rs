@@ -22,6 +22,7 @@ mod modifiers;
 mod names;
 mod operand;
 mod packed;
+mod policy;
 mod table;
 mod transcendental;
 mod transfer;
