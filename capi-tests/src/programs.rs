@@ -71,6 +71,8 @@ const CONDITIONS: &[Condition] = &[
     Condition("graphs/changes", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("graphs/conditionals", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("graphs/lifetimes", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/keeping", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/keeping", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     Condition("graphs/moving", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("graphs/rebinding", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
