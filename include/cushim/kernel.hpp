@@ -157,8 +157,9 @@ class [[nodiscard]] kernel : public detail::owning<kernel, kernel_ref, cushim_ke
 };
 
 // A kernel whose parameters have these types: arguments are counted and converted when the program is compiled, values
-// with names (cushim::parameter) too; in streams, in graphs and in nodes that are set. Parameters that are pointers, or an address, take buffers and places, too. It is no cushim::kernel, which could be
-// exchanged with one of other parameters.
+// with names (cushim::parameter) too; in streams, in graphs and in nodes that are set. Parameters that are pointers, or
+// an address, take buffers and places, too. It is no cushim::kernel, which could be exchanged with one of other
+// parameters.
 template <class... Parameters>
 class [[nodiscard]] typed_kernel : public detail::owning<typed_kernel<Parameters...>, kernel_ref,
                                                          cushim_kernel_destroy, cushim_kernel_ref> {
