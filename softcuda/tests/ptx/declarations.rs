@@ -157,7 +157,7 @@ fn a_kernel_uses_more_registers_than_131072() {
 fn numbered_names() {
     // ptxas reads the number, and not how it is written.
     let registers = "mov.u32 %r1, 5; mov.u32 %r01, 7; mov.u32 %r2, 9;";
-    let slots = ".local .align 4 .b8 l<3>[4]; .shared .u32 s<2>; .shared .u32 after;
+    let slots = ".local .u32 l<3>; .shared .u32 s<2>; .shared .u32 after;
     st.local.u32 [l1], 1; st.local.u32 [l2], 2; ld.local.u32 %r3, [l1]; ld.local.u32 %r4, [l2];
     st.shared.u32 [s0], 3; st.shared.u32 [s1], 4; st.shared.u32 [after], 5; ld.shared.u32 %r5, [s1];";
     let body = format!(
@@ -176,6 +176,7 @@ fn numbered_names() {
         (".reg .b32 %r<-1>;", "too many registers %r"),
         (".reg .b32 %r<1.5>;", "an integer is wanted"),
         (".local .b64 l<4000000000>;", "l is too large"),
+        (".local .b8 l<3>[4];", "variables with numbered names are no arrays"),
         (".shared .b64 l<4000000000>;", "too much shared data"),
     ] {
         let log = device::compile(&text(&format!(".entry k() {{ {declaration} ret; }}"))).err().unwrap().log;

@@ -108,7 +108,7 @@ fn operands() {
     st.param.b32 [r], %r3; ret; }
 .visible .entry k(.param .u64 out, .param .align 4 .u16 q[4]) {
     .reg .b64 %o, %d<4>; .reg .b32 %r<20>; .reg .v4 .u32 %v<2>; .reg .v2 .b32 %u; .reg .pred %p<2>;
-    .local .u32 l[4]; .local .align 8 .b8 n<3>[4]; .shared .u32 s[8];
+    .local .u32 l[4]; .local .align 8 .u32 n<3>; .shared .u32 s[8];
     ld.param.u64 %o, [out];
     mov.v4.u32 %v0, %tid; mov.v4.u32 {%r1, %r2, _, %r4}, %v0;
     ld.param.u16 %r5, q[%r2+1]; st.local.u32 l[%r2+2], %r5; ld.local.u32 %r6, l[3];

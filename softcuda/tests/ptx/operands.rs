@@ -219,7 +219,7 @@ fn vectors_in_registers() {
         (".reg .v4 .f64 %x4;", "a vector has 128 bits at most"),
         (".reg .v2 .b128 %x4;", "a vector has 128 bits at most"),
         (".reg .v4 .pred %x4;", "a predicate can only be in a register of its own"),
-        (".reg .u32 %x4[3];", "a register is no array"),
+        (".reg .u32 %x4[3];", "registers and variables with numbered names are no arrays"),
         (".reg .u32 %x4 = 3;", "only global and constant variables have first values"),
         ("mov.f32 %r1, %many3.x;", "unknown name %many3"),
     ] {

@@ -153,8 +153,11 @@ impl<'a> Parser<'a> {
             variable.family = Some(self.bracketed_integer()?.min(u64::from(u32::MAX)) as u32);
             self.expect('>')?;
         }
-        if variable.space == Space::Reg && self.peek() == Token::Mark('[') {
-            return Err(JitError::invalid(variable.line, "a register is no array"));
+        if self.peek() == Token::Mark('[') && (variable.space == Space::Reg || variable.family.is_some()) {
+            return Err(JitError::invalid(
+                variable.line,
+                "registers and variables with numbered names are no arrays",
+            ));
         }
         while self.mark('[') {
             let size = if self.peek() == Token::Mark(']') { 0 } else { self.integer()? };
