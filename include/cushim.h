@@ -1318,14 +1318,14 @@ typedef struct cushim_place {
   /* Bytes from there on; of an array 0. */
   uint64_t offset;
   /*
-   * The context of the memory, if it is a device's. Where both places of a copy name theirs (a buffer with a
-   * resource knows its own), a copy between two devices needs no access of either to the other's memory. May be
-   * NULL.
+   * The context of the memory, if it is a device's. Where both places of a copy name theirs (a
+   * buffer with a resource knows its own), a copy between two devices needs no access of either to the other's
+   * memory. May be NULL.
    */
   cushim_context context;
   /*
-   * What keeps the memory alive: released when the operation is done. May be NULL. Read during the call only; if
-   * the call fails, nothing is released.
+   * What keeps the memory alive: released when the operation is done. May be NULL. Read
+   * during the call only; if the call fails, nothing is released.
    */
   const struct cushim_owner *owner;
 } cushim_place;
@@ -1444,14 +1444,20 @@ typedef struct cushim_pointer_attributes {
   CUmemorytype memory_type;
   /* The ordinal of the device for which it was allocated or registered; -1 if there is none. */
   int32_t device;
-  /* The context in which it was allocated or registered; NULL if there is none, as for memory of a pool. */
+  /*
+   * The context in which it was allocated or registered; NULL if there is none, as for memory of a
+   * pool.
+   */
   CUcontext context;
   /*
    * The address by which the context's device reaches it; 0 if it cannot, as for memory of another device without
    * peer access (`cushim_context_enable_peer_access`).
    */
   uint64_t device_pointer;
-  /* The address by which the host reaches it; NULL if it cannot, or for an address that the driver does not know. */
+  /*
+   * The address by which the host reaches it; NULL if it cannot, or for an address that the driver
+   * does not know.
+   */
   void *host_pointer;
   /* The memory pool; NULL if it is not from a pool. */
   CUmemoryPool pool;
@@ -1632,31 +1638,32 @@ typedef struct cushim_resource_functions {
   /* Passed to the functions; may be NULL. */
   void *user;
   /*
-   * Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource that is not
-   * stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped with it.
+   * Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource
+   * that is not stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped
+   * with it.
    */
   cushim_allocate_function allocate;
   /*
-   * Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is free in the
-   * order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it fails, the
-   * memory counts as leaked. If this is NULL, freeing does nothing.
+   * Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is
+   * free in the order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it
+   * fails, the memory counts as leaked. If this is NULL, freeing does nothing.
    */
   cushim_deallocate_function deallocate;
   /*
-   * Called with `user` after the resource and its last buffer are released, as the `release` of a `cushim_owner`
-   * is.
+   * Called with `user` after the resource and its last buffer are released, as the `release` of a
+   * `cushim_owner` is.
    */
   cushim_release_function destroy;
   /*
-   * Says who can use the memory; called once, when the resource is created. If this is NULL, it is pageable host
-   * memory, not stream-ordered.
+   * Says who can use the memory; called once, when the resource is created. If this is NULL, it is
+   * pageable host memory, not stream-ordered.
    */
   cushim_properties_function properties;
 } cushim_resource_functions;
 
 /*
- * Memory of any kind that is freed when no owning handle is left, nor an object or tensor made from it. Work in a stream
- * does not keep it.
+ * Memory of any kind that is freed when no owning handle is left, nor an object or tensor made from it. Work in a
+ * stream does not keep it.
  *
  * Memory of a stream-ordered resource is freed in the order of its *deallocation stream*: the stream in which it was
  * allocated, unless `cushim_buffer_set_stream`, `cushim_buffer_destroy_on` or `cushim_buffer_destroy_scratch` has
@@ -1781,7 +1788,10 @@ typedef struct cushim_launch_config {
   cushim_memory_sync_domain memory_sync_domain;
   /* @field[flags(CUevent_record_flags)] Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`. */
   uint32_t programmatic_event_flags;
-  /* An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8. */
+  /*
+   * An untimed event that the blocks trigger, each for itself; it is done when all have. May be
+   * NULL. Driver 11.8.
+   */
   cushim_event programmatic_event;
   /* Other attributes of the driver's, at most 24; NULL if there are none. */
   const struct cushim_launch_attribute *attributes;
@@ -1790,8 +1800,8 @@ typedef struct cushim_launch_config {
   /* Bytes from one to the next; 0 means `sizeof(cushim_launch_attribute)`. */
   size_t attribute_stride;
   /*
-   * The context in which a kernel node of a graph runs; NULL: the context of the graph. Without effect in a
-   * stream, which has its own.
+   * The context in which a kernel node of a graph runs; NULL: the context of the graph. Without
+   * effect in a stream, which has its own.
    */
   cushim_context context;
 } cushim_launch_config;
@@ -1907,7 +1917,10 @@ typedef struct cushim_graph_allocation {
   uint32_t flags;
   /* Zero. */
   uint32_t reserved;
-  /* Ordinals of other devices that read and write the memory; NULL if there are none. */
+  /*
+   * Ordinals of other devices that read and write the memory; NULL if there are
+   * none.
+   */
   const int32_t *peers;
   /* The number of devices. */
   size_t peer_count;
@@ -2002,7 +2015,10 @@ typedef struct cushim_exec_options {
   uint32_t flags;
   /* Zero. */
   uint32_t reserved;
-  /* A stream in which the exec is uploaded to the device, so that the first launch is not slower; may be NULL. */
+  /*
+   * A stream in which the exec is uploaded to the device, so that the first launch is not slower;
+   * may be NULL.
+   */
   cushim_stream upload_stream;
 } cushim_exec_options;
 
@@ -2017,11 +2033,14 @@ typedef struct cushim_exec_result {
   int32_t reason;
   /* Zero. */
   uint32_t reserved;
-  /* The node that the driver blames; NULL if it blames none. Of an update, a node of the new graph. */
+  /*
+   * The node that the driver blames; NULL if it blames none. Of an update, a node of the
+   * new graph.
+   */
   cushim_node node;
   /*
-   * The node that `node` depends on and did not before, or the reverse; NULL if that is not the
-   * reason. Updates only. CUDA 12.0.
+   * The node that `node` depends on and did not before, or the reverse; NULL if that is
+   * not the reason. Updates only. CUDA 12.0.
    */
   cushim_node other;
 } cushim_exec_result;
@@ -2160,8 +2179,8 @@ cushim_status cushim_error_get_driver_log(cushim_error error, char *buffer, size
  * label.
  *
  * @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
- * @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
- *   last 256 labels are remembered, for messages.
+ * @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles
+ *   the last 256 labels are remembered, for messages.
  * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
  */
 cushim_status cushim_set_label(const void *handle, const char *label);
@@ -2186,32 +2205,28 @@ cushim_status cushim_get_label(const void *handle, char *buffer, size_t size, si
 cushim_status cushim_same(const void *a, const void *b, int32_t *same);
 
 /*
- * Returns a number for the object: the same for each of its handles, whether owning or borrowed, and never used for another
- * object in this process. Two handles name the same object if and only if their numbers are equal, so a binding can take it for
- * equality and as a hash. Numbers say nothing about the order in which objects were created.
+ * Returns a number for the object: the same for each of its handles, whether owning or borrowed, and never used for
+ * another object in this process. Two handles name the same object if and only if their numbers are equal, so a
+ * binding can take it for equality and as a hash. Numbers say nothing about the order in which objects were created.
  *
  * @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
  * @param[out] number Receives the number, which is never 0; 0 on failure.
  * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a handle that was destroyed.
  */
-cushim_status cushim_get_identity(const void *handle,
-                                  uint64_t *number);
+cushim_status cushim_get_identity(const void *handle, uint64_t *number);
 
 /*
  * Describes any value in one line, with what an object is or does: `stream "copy"`, `destroyed event`,
- * `kernel node 3 (borrowed): kernel scale, grid 64x1x1, block 256x1x1`, `buffer "weights": 4096 bytes at 0x7f0000000000,
- * memory pool of device 0`, `exec "step": 12 nodes`, `not a handle (0x10)`. It never waits: while another thread changes
- * a graph, what its nodes do is left out.
+ * `kernel node 3 (borrowed): kernel scale, grid 64x1x1, block 256x1x1`, `buffer "weights": 4096 bytes at
+ * 0x7f0000000000, memory pool of device 0`, `exec "step": 12 nodes`, `not a handle (0x10)`. It never waits: while
+ * another thread changes a graph, what its nodes do is left out.
  *
  * @param[in, any, nullable] handle Any value: a handle of any kind, a handle that was destroyed, or anything else.
  * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the line.
  * @param[in] size Bytes of the buffer. 256 are enough for every line whose labels and names of kernels fit, too.
  * @param[out, nullable] needed Receives the bytes that the whole line takes.
  */
-cushim_status cushim_describe(const void *handle,
-                              char *buffer,
-                              size_t size,
-                              size_t *needed);
+cushim_status cushim_describe(const void *handle, char *buffer, size_t size, size_t *needed);
 
 /*
  * Returns one more owning handle of a driver.
@@ -3094,12 +3109,11 @@ cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_
  *
  * @param[in] stream The stream; it need not be the one in which the memory was allocated.
  * @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
- * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if the
- *   stream's context was reset and the memory is still there, as memory of another context is: it is not freed.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if
+ *   the stream's context was reset and the memory is still there, as memory of another context is: it is not freed.
  * @driver any
  */
-cushim_status cushim_stream_free(cushim_stream stream,
-                                 uint64_t pointer);
+cushim_status cushim_stream_free(cushim_stream stream, uint64_t pointer);
 
 /*
  * Returns how much memory of the context's device is free, and how much it has.
@@ -3127,8 +3141,8 @@ cushim_status cushim_context_get_memory_info(cushim_context context, size_t *fre
  * @param[in] bytes How many.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL, is past the end of its buffer or of all
  *   addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory that
- *   nothing keeps for the graph (`cushim_place_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for an object
- *   of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ *   nothing keeps for the graph (`cushim_place_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for an
+ *   object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
  * @driver any
  */
 cushim_status cushim_stream_copy(cushim_stream stream,
@@ -3939,16 +3953,15 @@ cushim_status cushim_resource_create_synchronous(cushim_context context, cushim_
  *
  * A buffer does not keep the graph. Destroyed before the end of the capture, it is freed in the graph that allocated
  * it, after all that was captured by then, in forks and other streams of the capture, too: it may outlive the fork
- * that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after each launch, and has to be
- * freed before the next (`cushim_resource_deallocate` of another resource does not do that; the driver's `cuMemFree`
- * does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
+ * that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after each
+ * launch, and has to be freed before the next (`cushim_resource_deallocate` of another resource does not do that; the
+ * driver's `cuMemFree` does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
  *
  * @param[in] device The device.
  * @param[out, owned] resource The resource.
  * @driver none
  */
-cushim_status cushim_resource_create_graph(cushim_device device,
-                                           cushim_resource *resource);
+cushim_status cushim_resource_create_graph(cushim_device device, cushim_resource *resource);
 
 /*
  * Creates an arena: one block of device memory at fixed addresses, from which streams under capture allocate. Graphs
@@ -3957,8 +3970,8 @@ cushim_status cushim_resource_create_graph(cushim_device device,
  * time, nor be part of each other. In other streams nothing is allocated.
  *
  * The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which
- * it was created makes room for later ones, in streams that come after all that was captured while it was there; after
- * the capture its destroy frees nothing.
+ * it was created makes room for later ones, in streams that come after all that was captured while it was there;
+ * after the capture its destroy frees nothing.
  *
  * With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
  * a block the same calls need. The memory of each buffer goes with the buffer and the graph then.
@@ -3968,9 +3981,7 @@ cushim_status cushim_resource_create_graph(cushim_device device,
  * @param[out, owned] resource The resource.
  * @driver none
  */
-cushim_status cushim_resource_create_arena(cushim_context context,
-                                           size_t bytes,
-                                           cushim_resource *resource);
+cushim_status cushim_resource_create_arena(cushim_context context, size_t bytes, cushim_resource *resource);
 
 /*
  * The most bytes that one capture needed of an arena by now.
@@ -4159,8 +4170,8 @@ cushim_status cushim_buffer_wrap(cushim_driver driver,
 cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
 
 /*
- * Destroys an owning handle of a buffer. When no other handle, graph or tensor has the buffer, the memory is freed: in
- * the order of the deallocation stream, or synchronously if it is not stream-ordered.
+ * Destroys an owning handle of a buffer. When no other handle, graph or tensor has the buffer, the memory is freed:
+ * in the order of the deallocation stream, or synchronously if it is not stream-ordered.
  *
  * Work that uses it in another stream is the caller's to order: by `cushim_buffer_destroy_on`, or by
  * `cushim_stream_wait_stream`, with the deallocation stream as the one that waits.
@@ -4172,9 +4183,9 @@ cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
  * While the deallocation stream is being captured, memory of a pool is freed once the capture is over.
  *
  * @param[in, ended, nullable] buffer The handle; NULL does nothing.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured and the memory is not of a pool,
- *   unless it is not stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate
- *   function.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured and the memory is not of a
+ *   pool, unless it is not stream-ordered and a graph still uses it: nothing is destroyed then; the status of a
+ *   deallocate function.
  * @driver none
  * @sync context if the memory is not stream-ordered
  */
@@ -4720,10 +4731,10 @@ cushim_status cushim_kernel_get_parameter(cushim_kernel kernel, size_t index, si
  * @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. Up to 256 are
  *   passed on without allocating.
  * @param[in] arg_count How many.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that the device or the kernel does not take, with the limit
- *   in the sentence, and for arguments that are not the kernel's, with the argument's number as the error's `item`;
- *   `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for. If it fails nothing is enqueued, and no owner is
- *   released.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that the device or the kernel does not take, with the
+ *   limit in the sentence, and for arguments that are not the kernel's, with the argument's number as the error's
+ *   `item`; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for. If it fails nothing is enqueued, and no
+ *   owner is released.
  * @driver any
  */
 cushim_status cushim_kernel_launch(cushim_kernel kernel,
@@ -6076,14 +6087,12 @@ cushim_status cushim_node_set_host_function_bytes(cushim_node node,
  * @param[in] node The child graph node.
  * @param[in] exec The exec.
  * @param[in] graph The graph; any graph of the same driver.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel sets a
- *   condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or edges. If it fails, the exec is as
- *   it was.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel sets
+ *   a condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or
+ *   edges. If it fails, the exec is as it was.
  * @driver any
  */
-cushim_status cushim_node_set_child(cushim_node node,
-                                    cushim_exec exec,
-                                    cushim_graph graph);
+cushim_status cushim_node_set_child(cushim_node node, cushim_exec exec, cushim_graph graph);
 
 /*
  * Changes the operations of a memory operations node (`cuGraphBatchMemOpNodeSetParams`,
@@ -6185,8 +6194,8 @@ cushim_status cushim_builder_destroy(cushim_builder builder);
 
 /*
  * Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
- * Graphs that it gave live on. Closing a closed builder does nothing. If the driver does not end the capture, its error
- * is returned, and the builder captures as before: close it again.
+ * Graphs that it gave live on. Closing a closed builder does nothing. If the driver does not end the capture, its
+ * error is returned, and the builder captures as before: close it again.
  *
  * A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
  * the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured

@@ -291,14 +291,14 @@ typedef struct cushim_driver_options {
   /* Bytes of this struct, `sizeof(cushim_driver_options)`. */
   size_t struct_size;
   /*
-   * Which driver: "auto", "software", "none", or the path of a library ("./auto" for a file of that name). NULL:
-   * what the environment variable `CUSHIM_DRIVER` says, or else "auto".
+   * Which driver: "auto", "software", "none", or the path of a library ("./auto" for a file of that
+   * name). NULL: what the environment variable `CUSHIM_DRIVER` says, or else "auto".
    */
   const char *driver;
   /*
-   * Finds the driver's functions, instead of a library; `driver` must then be NULL. NULL: use a library. Each call
-   * with a getter makes a new driver that stays until the process ends (20 KiB, and 35 KiB more once its symbols
-   * are listed), so open it once.
+   * Finds the driver's functions, instead of a library; `driver` must then be NULL. NULL: use a
+   * library. Each call with a getter makes a new driver that stays until the process ends (20 KiB, and 35 KiB more
+   * once its symbols are listed), so open it once.
    */
   cushim_driver_getter getter;
   /* The first argument of the getter. */

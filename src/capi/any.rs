@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// label.
 ///
 /// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
-/// @param[in, nullable, example("label")] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
-///   last 256 labels are remembered, for messages.
+/// @param[in, nullable, example("label")] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles
+///   the last 256 labels are remembered, for messages.
 /// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
 ///
 /// # Safety
@@ -188,9 +188,9 @@ fn is_same_driver(guard: &Guard, a: Token, b: Token) -> bool {
     driver(a).is_some_and(|a| driver(b) == Some(a))
 }
 
-/// Returns a number for the object: the same for each of its handles, whether owning or borrowed, and never used for another
-/// object in this process. Two handles name the same object if and only if their numbers are equal, so a binding can take it for
-/// equality and as a hash. Numbers say nothing about the order in which objects were created.
+/// Returns a number for the object: the same for each of its handles, whether owning or borrowed, and never used for
+/// another object in this process. Two handles name the same object if and only if their numbers are equal, so a
+/// binding can take it for equality and as a hash. Numbers say nothing about the order in which objects were created.
 ///
 /// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
 /// @param[out] number Receives the number, which is never 0; 0 on failure.
@@ -210,9 +210,9 @@ pub unsafe extern "C" fn cushim_get_identity(handle: *const c_void, number: *mut
 }
 
 /// Describes any value in one line, with what an object is or does: `stream "copy"`, `destroyed event`,
-/// `kernel node 3 (borrowed): kernel scale, grid 64x1x1, block 256x1x1`, `buffer "weights": 4096 bytes at 0x7f0000000000,
-/// memory pool of device 0`, `exec "step": 12 nodes`, `not a handle (0x10)`. It never waits: while another thread changes
-/// a graph, what its nodes do is left out.
+/// `kernel node 3 (borrowed): kernel scale, grid 64x1x1, block 256x1x1`, `buffer "weights": 4096 bytes at
+/// 0x7f0000000000, memory pool of device 0`, `exec "step": 12 nodes`, `not a handle (0x10)`. It never waits: while
+/// another thread changes a graph, what its nodes do is left out.
 ///
 /// @param[in, any, nullable] handle Any value: a handle of any kind, a handle that was destroyed, or anything else.
 /// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the line.

@@ -24,8 +24,8 @@ use crate::object::release;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// Memory of any kind that is freed when no owning handle is left, nor an object or tensor made from it. Work in a stream
-/// does not keep it.
+/// Memory of any kind that is freed when no owning handle is left, nor an object or tensor made from it. Work in a
+/// stream does not keep it.
 ///
 /// Memory of a stream-ordered resource is freed in the order of its *deallocation stream*: the stream in which it was
 /// allocated, unless `cushim_buffer_set_stream`, `cushim_buffer_destroy_on` or `cushim_buffer_destroy_scratch` has
@@ -150,8 +150,8 @@ pub unsafe extern "C" fn cushim_buffer_ref(
     unsafe { handles::reference(buffer, reference) }
 }
 
-/// Destroys an owning handle of a buffer. When no other handle, graph or tensor has the buffer, the memory is freed: in
-/// the order of the deallocation stream, or synchronously if it is not stream-ordered.
+/// Destroys an owning handle of a buffer. When no other handle, graph or tensor has the buffer, the memory is freed:
+/// in the order of the deallocation stream, or synchronously if it is not stream-ordered.
 ///
 /// Work that uses it in another stream is the caller's to order: by `cushim_buffer_destroy_on`, or by
 /// `cushim_stream_wait_stream`, with the deallocation stream as the one that waits.
@@ -163,9 +163,9 @@ pub unsafe extern "C" fn cushim_buffer_ref(
 /// While the deallocation stream is being captured, memory of a pool is freed once the capture is over.
 ///
 /// @param[in, ended, nullable] buffer The handle; NULL does nothing.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured and the memory is not of a pool,
-///   unless it is not stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate
-///   function.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured and the memory is not of a
+///   pool, unless it is not stream-ordered and a graph still uses it: nothing is destroyed then; the status of a
+///   deallocate function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]

@@ -466,8 +466,8 @@ pub unsafe extern "C" fn cushim_context_pop(
     })
 }
 
-/// What a function writes that hands back a context of the driver's: its own handle, where that is wanted, and the object that
-/// owns it.
+/// What a function writes that hands back a context of the driver's: its own handle, where that is wanted, and the
+/// object that owns it.
 ///
 /// # Safety
 /// Both are NULL or valid for writes.

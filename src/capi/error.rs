@@ -92,7 +92,8 @@ fn room<const SIZE: usize>(_: fn(&cushim_error_detail) -> &[c_char; SIZE]) -> us
     SIZE
 }
 
-/// Writes the detail of an error, or of none, member by member: the struct is larger than some threads' stacks can bear.
+/// Writes the detail of an error, or of none, member by member: the struct is larger than some threads' stacks can
+/// bear.
 pub(super) fn tell(error: Option<&Error>, mut detail: OutStruct<'_, cushim_error_detail>) {
     macro_rules! put {
         ($($member:ident: $value:expr;)*) => {
@@ -158,8 +159,8 @@ pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
     }
 }
 
-/// The same for a function that takes owners: they are the library's once the call has succeeded. After an error or a panic they are the
-/// caller's, wherever they had got to.
+/// The same for a function that takes owners: they are the library's once the call has succeeded. After an error or a
+/// panic they are the caller's, wherever they had got to.
 #[inline(always)]
 pub(super) fn call_taking(body: impl FnOnce(&Lending) -> Result<(), Error>) -> cushim_status {
     let lending = Lending::new();
@@ -168,8 +169,8 @@ pub(super) fn call_taking(body: impl FnOnce(&Lending) -> Result<(), Error>) -> c
     status
 }
 
-/// The same for a function that waits, or reads or writes files: a thread that is cancelled meanwhile (`pthread_cancel`) comes
-/// back from it first.
+/// The same for a function that waits, or reads or writes files: a thread that is cancelled meanwhile
+/// (`pthread_cancel`) comes back from it first.
 pub(super) fn long_call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
     let _uncancelled = Deferred::new();
     call(body)

@@ -66,7 +66,8 @@ pub(super) unsafe fn for_each<T: Copy>(
 /// A caller's array, which may be NULL if it has no elements.
 ///
 /// # Safety
-/// `first` is NULL, misaligned or valid for reads of `count` values for as long as the result is used, if so many can be.
+/// `first` is NULL, misaligned or valid for reads of `count` values for as long as the result is used, if so many can
+/// be.
 #[inline]
 pub(super) unsafe fn slice<'a, T>(first: *const T, count: usize, what: &str) -> Result<&'a [T], Error> {
     // SAFETY: as the caller vouches.

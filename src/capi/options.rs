@@ -63,12 +63,12 @@ unsafe fn read_another<T: Copy>(options: *const T, size: usize, what: &str) -> R
     Ok(copy)
 }
 
-/// The caller's array of at most [`MOST_ATTRIBUTES`](pointer::MOST_ATTRIBUTES) structs, one by one, whatever version of the struct they
-/// are; a stride of 0 is the size of ours.
+/// The caller's array of at most [`MOST_ATTRIBUTES`](pointer::MOST_ATTRIBUTES) structs, one by one, whatever version
+/// of the struct they are; a stride of 0 is the size of ours.
 ///
 /// # Safety
-/// `T` is a `repr(C)` struct of plain data for which zeros are valid. `first` is NULL, misaligned or valid for reads of `count`
-/// times `stride` bytes, for as long as the result is used.
+/// `T` is a `repr(C)` struct of plain data for which zeros are valid. `first` is NULL, misaligned or valid for reads
+/// of `count` times `stride` bytes, for as long as the result is used.
 pub(super) unsafe fn array<T: Copy>(
     first: *const T,
     count: usize,

@@ -38,7 +38,8 @@ pub(super) unsafe fn cleared_if_given<'a, T>(
 /// The caller's array of `capacity` values, set to what it holds if the call fails; it may be NULL if it has none.
 ///
 /// # Safety
-/// `first` is NULL, misaligned or valid for writes of `capacity` values, for as long as the result is used, if so many can be.
+/// `first` is NULL, misaligned or valid for writes of `capacity` values, for as long as the result is used, if so many
+/// can be.
 pub(super) unsafe fn array<'a, T: Copy>(
     first: *mut T,
     capacity: usize,

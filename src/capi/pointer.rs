@@ -9,7 +9,8 @@ pub(super) const MOST_ITEMS: usize = 1 << 24;
 /// The most arguments of a kernel: all together take at most 32,764 bytes.
 pub(super) const MOST_ARGUMENTS: usize = 32_764;
 
-/// The most bytes of a block of arguments that is looked at: twice as many, so that the refusal of a larger one names the kernel.
+/// The most bytes of a block of arguments that is looked at: twice as many, so that the refusal of a larger one names
+/// the kernel.
 pub(super) const MOST_OF_BLOCK: usize = 1 << 16;
 
 /// The most options of a load, and attributes of a launch: ten times as many as CUDA 13 has.

@@ -24,7 +24,8 @@ pub(super) unsafe fn given<'a>(text: *const c_char, what: &str) -> Result<Option
 /// The same of at most so many bytes, its NUL not counted.
 ///
 /// # Safety
-/// `text` is NULL, or valid for reads up to its NUL, or of `most` bytes and one more, and stays as it is while the result lives.
+/// `text` is NULL, or valid for reads up to its NUL, or of `most` bytes and one more, and stays as it is while the
+/// result lives.
 pub(super) unsafe fn of_at_most<'a>(
     most: usize,
     text: *const c_char,

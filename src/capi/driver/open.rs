@@ -52,12 +52,12 @@ pub enum cushim_driver_flags {
 pub struct cushim_driver_options {
     /// Bytes of this struct, `sizeof(cushim_driver_options)`.
     pub struct_size: usize,
-    /// @field[nullable] Which driver: "auto", "software", "none", or the path of a library ("./auto" for a file of that name). NULL:
-    ///   what the environment variable `CUSHIM_DRIVER` says, or else "auto".
+    /// @field[nullable] Which driver: "auto", "software", "none", or the path of a library ("./auto" for a file of that
+    ///   name). NULL: what the environment variable `CUSHIM_DRIVER` says, or else "auto".
     pub driver: *const c_char,
-    /// @field[nullable] Finds the driver's functions, instead of a library; `driver` must then be NULL. NULL: use a library. Each call
-    ///   with a getter makes a new driver that stays until the process ends (20 KiB, and 35 KiB more once its symbols
-    ///   are listed), so open it once.
+    /// @field[nullable] Finds the driver's functions, instead of a library; `driver` must then be NULL. NULL: use a
+    ///   library. Each call with a getter makes a new driver that stays until the process ends (20 KiB, and 35 KiB more
+    ///   once its symbols are listed), so open it once.
     pub getter: cushim_driver_getter,
     /// @field[nullable] The first argument of the getter.
     pub getter_user: *mut c_void,

@@ -211,8 +211,8 @@ pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_stat
 }
 
 /// Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
-/// Graphs that it gave live on. Closing a closed builder does nothing. If the driver does not end the capture, its error
-/// is returned, and the builder captures as before: close it again.
+/// Graphs that it gave live on. Closing a closed builder does nothing. If the driver does not end the capture, its
+/// error is returned, and the builder captures as before: close it again.
 ///
 /// A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
 /// the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured

@@ -36,8 +36,8 @@ fn kind(number: i32) -> Result<ConditionalKind, Error> {
     })
 }
 
-/// The kind, and the place of its bodies, cleared. Nothing is written if the kind has another number of bodies, since the place may
-/// be for as many as it has; of a kind that there is not the first is cleared.
+/// The kind, and the place of its bodies, cleared. Nothing is written if the kind has another number of bodies, since
+/// the place may be for as many as it has; of a kind that there is not the first is cleared.
 ///
 /// # Safety
 /// As for [`out::array`], if the kind has so many bodies.

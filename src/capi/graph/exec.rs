@@ -63,7 +63,8 @@ pub struct cushim_exec_options {
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
-    /// @field[nullable] A stream in which the exec is uploaded to the device, so that the first launch is not slower; may be NULL.
+    /// @field[nullable] A stream in which the exec is uploaded to the device, so that the first launch is not slower;
+    ///   may be NULL.
     pub upload_stream: cushim_stream,
 }
 
@@ -78,10 +79,11 @@ pub struct cushim_exec_result {
     pub reason: i32,
     /// Zero.
     pub reserved: u32,
-    /// @field[nullable, borrowed] The node that the driver blames; NULL if it blames none. Of an update, a node of the new graph.
+    /// @field[nullable, borrowed] The node that the driver blames; NULL if it blames none. Of an update, a node of the
+    ///   new graph.
     pub node: cushim_node,
-    /// @field[nullable, borrowed] The node that `node` depends on and did not before, or the reverse; NULL if that is not the
-    ///   reason. Updates only. CUDA 12.0.
+    /// @field[nullable, borrowed] The node that `node` depends on and did not before, or the reverse; NULL if that is
+    ///   not the reason. Updates only. CUDA 12.0.
     pub other: cushim_node,
 }
 

@@ -201,7 +201,8 @@ pub struct cushim_graph_allocation {
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
-    /// @field[nullable, array(peer_count)] Ordinals of other devices that read and write the memory; NULL if there are none.
+    /// @field[nullable, array(peer_count)] Ordinals of other devices that read and write the memory; NULL if there are
+    ///   none.
     pub peers: *const i32,
     /// The number of devices.
     pub peer_count: usize,

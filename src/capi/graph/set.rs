@@ -456,9 +456,9 @@ pub unsafe extern "C" fn cushim_node_set_host_function_bytes(
 /// @param[in] node The child graph node.
 /// @param[in] exec The exec.
 /// @param[in] graph The graph; any graph of the same driver.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel sets a
-///   condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or edges. If it fails, the exec is as
-///   it was.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel sets
+///   a condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or
+///   edges. If it fails, the exec is as it was.
 /// @driver any
 ///
 /// # Safety

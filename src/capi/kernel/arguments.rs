@@ -142,8 +142,8 @@ pub(super) fn list_values(list: &mut Arguments<'_>, args: &[cushim_arg]) -> bool
 /// How many buffers are listed without more.
 pub(super) const FEW_BUFFERS: usize = 32;
 
-/// The same for arguments of which some are buffers, with memory that is there for work in this context. Their addresses are
-/// kept in `pointers`, for as long as the list is used; the guard keeps the buffers.
+/// The same for arguments of which some are buffers, with memory that is there for work in this context. Their
+/// addresses are kept in `pointers`, for as long as the list is used; the guard keeps the buffers.
 pub(super) fn list_values_and_buffers(
     list: &mut Arguments<'_>,
     args: &[cushim_arg],
@@ -169,8 +169,8 @@ pub(super) fn list_values_and_buffers(
     })
 }
 
-/// Lists arguments of any kind, with their owners, which nothing but the sink refuses any more. What they name is looked up, and stays
-/// in `named` for as long as the list is used.
+/// Lists arguments of any kind, with their owners, which nothing but the sink refuses any more. What they name is
+/// looked up, and stays in `named` for as long as the list is used.
 ///
 /// # Safety
 /// Each value is as its kind says, for as long as the list is used.
@@ -193,8 +193,8 @@ pub(in crate::capi) unsafe fn list_all<'a, 'g>(
     unsafe { list_any(lending, list, args, guard, named) }
 }
 
-/// Looks up buffers among arguments that are values or buffers with memory of their own. If they are anything else, answers so, and what
-/// was looked up means nothing.
+/// Looks up buffers among arguments that are values or buffers with memory of their own. If they are anything else,
+/// answers so, and what was looked up means nothing.
 #[inline]
 fn look_up_buffers<'g>(
     buffers: &mut SmallVec<[Lent<'g, Buffer>; 8]>,

@@ -101,7 +101,8 @@ pub struct cushim_launch_config {
     pub memory_sync_domain: i32,
     /// @field[flags(CUevent_record_flags)] Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`.
     pub programmatic_event_flags: u32,
-    /// @field[nullable] An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8.
+    /// @field[nullable] An untimed event that the blocks trigger, each for itself; it is done when all have. May be
+    ///   NULL. Driver 11.8.
     pub programmatic_event: cushim_event,
     /// @field[nullable, array(attribute_count)] Other attributes of the driver's, at most 24; NULL if there are none.
     pub attributes: *const cushim_launch_attribute,
@@ -109,8 +110,8 @@ pub struct cushim_launch_config {
     pub attribute_count: usize,
     /// Bytes from one to the next; 0 means `sizeof(cushim_launch_attribute)`.
     pub attribute_stride: usize,
-    /// @field[nullable] The context in which a kernel node of a graph runs; NULL: the context of the graph. Without effect in a
-    ///   stream, which has its own.
+    /// @field[nullable] The context in which a kernel node of a graph runs; NULL: the context of the graph. Without
+    ///   effect in a stream, which has its own.
     pub context: cushim_context,
 }
 
@@ -367,10 +368,10 @@ fn refused(why: &str) -> Error {
 /// @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. Up to 256 are
 ///   passed on without allocating.
 /// @param[in] arg_count How many.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that the device or the kernel does not take, with the limit
-///   in the sentence, and for arguments that are not the kernel's, with the argument's number as the error's `item`;
-///   `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for. If it fails nothing is enqueued, and no owner is
-///   released.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that the device or the kernel does not take, with the
+///   limit in the sentence, and for arguments that are not the kernel's, with the argument's number as the error's
+///   `item`; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for. If it fails nothing is enqueued, and no
+///   owner is released.
 /// @driver any
 ///
 /// # Safety

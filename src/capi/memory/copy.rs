@@ -33,8 +33,8 @@ use std::sync::Arc;
 /// @param[in, example(64)] bytes How many.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL, is past the end of its buffer or of all
 ///   addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory that
-///   nothing keeps for the graph (`cushim_place_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for an object
-///   of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+///   nothing keeps for the graph (`cushim_place_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for an
+///   object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
 /// @driver any
 ///
 /// # Safety

@@ -60,12 +60,12 @@ pub struct cushim_place {
     pub address: u64,
     /// Bytes from there on; of an array 0.
     pub offset: u64,
-    /// @field[nullable] The context of the memory, if it is a device's. Where both places of a copy name theirs (a buffer with a
-    ///   resource knows its own), a copy between two devices needs no access of either to the other's memory. May be
-    ///   NULL.
+    /// @field[nullable] The context of the memory, if it is a device's. Where both places of a copy name theirs (a
+    ///   buffer with a resource knows its own), a copy between two devices needs no access of either to the other's
+    ///   memory. May be NULL.
     pub context: cushim_context,
-    /// @field[nullable, taken] What keeps the memory alive: released when the operation is done. May be NULL. Read during the call only; if
-    ///   the call fails, nothing is released.
+    /// @field[nullable, taken] What keeps the memory alive: released when the operation is done. May be NULL. Read
+    ///   during the call only; if the call fails, nothing is released.
     pub owner: *const cushim_owner,
 }
 

@@ -296,9 +296,9 @@ pub unsafe extern "C" fn cushim_resource_create_synchronous(
 ///
 /// A buffer does not keep the graph. Destroyed before the end of the capture, it is freed in the graph that allocated
 /// it, after all that was captured by then, in forks and other streams of the capture, too: it may outlive the fork
-/// that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after each launch, and has to be
-/// freed before the next (`cushim_resource_deallocate` of another resource does not do that; the driver's `cuMemFree`
-/// does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
+/// that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after each
+/// launch, and has to be freed before the next (`cushim_resource_deallocate` of another resource does not do that; the
+/// driver's `cuMemFree` does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
 ///
 /// @param[in] device The device.
 /// @param[out, owned] resource The resource.
@@ -325,8 +325,8 @@ pub unsafe extern "C" fn cushim_resource_create_graph(
 /// time, nor be part of each other. In other streams nothing is allocated.
 ///
 /// The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which
-/// it was created makes room for later ones, in streams that come after all that was captured while it was there; after
-/// the capture its destroy frees nothing.
+/// it was created makes room for later ones, in streams that come after all that was captured while it was there;
+/// after the capture its destroy frees nothing.
 ///
 /// With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
 /// a block the same calls need. The memory of each buffer goes with the buffer and the graph then.

@@ -57,18 +57,19 @@ pub struct cushim_resource_functions {
     pub struct_size: usize,
     /// @field[nullable] Passed to the functions; may be NULL.
     pub user: *mut c_void,
-    /// @field[nullable] Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource that is not
-    ///   stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped with it.
+    /// @field[nullable] Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource
+    ///   that is not stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped
+    ///   with it.
     pub allocate: cushim_allocate_function,
-    /// @field[nullable] Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is free in the
-    ///   order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it fails, the
-    ///   memory counts as leaked. If this is NULL, freeing does nothing.
+    /// @field[nullable] Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is
+    ///   free in the order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it
+    ///   fails, the memory counts as leaked. If this is NULL, freeing does nothing.
     pub deallocate: cushim_deallocate_function,
-    /// @field[nullable] Called with `user` after the resource and its last buffer are released, as the `release` of a `cushim_owner`
-    ///   is.
+    /// @field[nullable] Called with `user` after the resource and its last buffer are released, as the `release` of a
+    ///   `cushim_owner` is.
     pub destroy: cushim_release_function,
-    /// @field[nullable] Says who can use the memory; called once, when the resource is created. If this is NULL, it is pageable host
-    ///   memory, not stream-ordered.
+    /// @field[nullable] Says who can use the memory; called once, when the resource is created. If this is NULL, it is
+    ///   pageable host memory, not stream-ordered.
     pub properties: cushim_properties_function,
 }
 
