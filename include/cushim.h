@@ -2770,7 +2770,10 @@ cushim_status cushim_stream_ref(cushim_stream stream, cushim_stream *reference);
 
 /*
  * Destroys an owned handle of a stream. When nothing uses the stream any more it is destroyed, unless it is
- * borrowed; enqueued work still runs.
+ * borrowed; enqueued work still runs. An exec uses the stream of its last launch until it is launched in another one
+ * or destroyed, if cushim created the stream and nobody got its native handle. What an exec keeps for a launch is
+ * released when the stream has passed the work that was in it when the exec was destroyed or changed, also if the
+ * stream was destroyed before.
  *
  * @param[in, ended, nullable] stream The handle; NULL does nothing.
  * @driver none
@@ -3796,11 +3799,11 @@ cushim_status cushim_get_leaked_releases(uint64_t *count);
  * Waits until all releases that were due when it was called have been made, with those that they lead to, and all
  * log lines have been passed to the log callback. Items that wait to be drained do not count.
  *
- * What only an exec kept is due once the exec is destroyed and its last launch is done. cushim knows this if the
- * stream of that launch had nothing left to do when the exec was destroyed, or has nothing left to do now. It does
- * not know it, and does not wait, after `cushim_exec_native`, if the launch was in the per-thread default stream of
- * another thread, or if the stream was destroyed before the exec, or the context before this call. Nor does it wait
- * for what the driver's graph keeps after `cushim_graph_native` or `cushim_node_native`.
+ * What an exec kept is due once the exec was destroyed, or the node was changed that used it, and the launches made
+ * until then are done: the driver is asked at once. They are done when the stream of the last launch has passed the
+ * work that was in it at that time. The call does not wait for launches. Nor does it wait for what the driver itself
+ * keeps, and releases on a thread of its own: after `cushim_graph_native` or `cushim_node_native`, and of execs with
+ * `CUSHIM_EXEC_NATIVE_LAUNCHES` or `CUSHIM_EXEC_DEVICE_LAUNCH`.
  *
  * A program calls it before it ends, if it wants its owners released.
  *
@@ -5732,6 +5735,12 @@ cushim_status cushim_node_get_memory_operations(cushim_node node,
 /*
  * Instantiates a graph (`cuGraphInstantiate`). Later changes of the graph do not reach the exec.
  *
+ * The exec keeps what its nodes use, at no cost for launches: a launch in a stream that cushim created, and whose
+ * native handle nobody got, is one call of the driver; in any other stream an event is recorded after it. Launches
+ * are slower, as the driver's are for user objects, if the native handle of the graph was returned
+ * (`cushim_graph_native`, `cushim_node_native`), or if it contains a copy of such a graph: until the exec is updated
+ * from a graph without.
+ *
  * @param[in] graph The graph; not a child graph or a body.
  * @param[in, nullable] options The options.
  * @param[out, owned] exec The exec.
@@ -5756,12 +5765,9 @@ cushim_status cushim_exec_ref(cushim_exec exec, cushim_exec *reference);
 
 /*
  * Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
- * launch that is not done goes on, and what it uses is released when it is done. Driver 580 waits for it here if the
- * exec has conditional nodes, and lets no other call of the context return meanwhile.
- *
- * What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec
- * keeps that stream, if it is not wrapped as borrowed. Keep the handle of such a stream until the launch is done, and
- * destroy an exec that was launched in a per-thread default stream on that thread, or when the launch is done.
+ * launch that is not done goes on, and what it uses is released when it is done: when the stream of the last launch
+ * has passed the work that is in it now. Streams and threads may end before. Driver 580 waits for the launch here if
+ * the exec has conditional nodes, and lets no other call of the context return meanwhile; it also waits for an upload.
  *
  * @param[in, ended, nullable] exec The exec.
  * @driver any
@@ -5880,11 +5886,10 @@ cushim_status cushim_node_set_enabled(cushim_node node, cushim_exec exec, int32_
  * stays. An exec keeps the attributes of its kernels.
  *
  * A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node used
- * before in an exec, and nothing else uses, is released when every launch made before is done. Nobody can tell when
- * that is if the stream of the last launch was destroyed or is another thread's default stream, or if the program got
- * the exec's native handle (`cushim_exec_native`); nor does the driver give anything back of a graph whose native
- * handle the program had got (`cushim_graph_native`). Then the exec keeps what it was instantiated with, or took over
- * (`cushim_exec_update`, `cushim_node_set_child`), until it takes over another graph, or is destroyed.
+ * before in an exec, and nothing else uses, is released when every launch made before is done. An exec with
+ * `CUSHIM_EXEC_NATIVE_LAUNCHES` or `CUSHIM_EXEC_DEVICE_LAUNCH` keeps it until it takes over another graph
+ * (`cushim_exec_update`), or is destroyed; and so does every exec what it got of a graph whose native handle the
+ * program had got (`cushim_graph_native`).
  *
  * @param[in] node The node.
  * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.

@@ -356,11 +356,11 @@ pub unsafe extern "C" fn cushim_get_leaked_releases(count: *mut u64) -> cushim_s
 /// Waits until all releases that were due when it was called have been made, with those that they lead to, and all
 /// log lines have been passed to the log callback. Items that wait to be drained do not count.
 ///
-/// What only an exec kept is due once the exec is destroyed and its last launch is done. cushim knows this if the
-/// stream of that launch had nothing left to do when the exec was destroyed, or has nothing left to do now. It does
-/// not know it, and does not wait, after `cushim_exec_native`, if the launch was in the per-thread default stream of
-/// another thread, or if the stream was destroyed before the exec, or the context before this call. Nor does it wait
-/// for what the driver's graph keeps after `cushim_graph_native` or `cushim_node_native`.
+/// What an exec kept is due once the exec was destroyed, or the node was changed that used it, and the launches made
+/// until then are done: the driver is asked at once. They are done when the stream of the last launch has passed the
+/// work that was in it at that time. The call does not wait for launches. Nor does it wait for what the driver itself
+/// keeps, and releases on a thread of its own: after `cushim_graph_native` or `cushim_node_native`, and of execs with
+/// `CUSHIM_EXEC_NATIVE_LAUNCHES` or `CUSHIM_EXEC_DEVICE_LAUNCH`.
 ///
 /// A program calls it before it ends, if it wants its owners released.
 ///

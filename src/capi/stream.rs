@@ -291,7 +291,10 @@ pub unsafe extern "C" fn cushim_stream_ref(
 }
 
 /// Destroys an owned handle of a stream. When nothing uses the stream any more it is destroyed, unless it is
-/// borrowed; enqueued work still runs.
+/// borrowed; enqueued work still runs. An exec uses the stream of its last launch until it is launched in another one
+/// or destroyed, if cushim created the stream and nobody got its native handle. What an exec keeps for a launch is
+/// released when the stream has passed the work that was in it when the exec was destroyed or changed, also if the
+/// stream was destroyed before.
 ///
 /// @param[in, ended, nullable] stream The handle; NULL does nothing.
 /// @driver none

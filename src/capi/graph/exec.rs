@@ -131,6 +131,12 @@ fn told(
 
 /// Instantiates a graph (`cuGraphInstantiate`). Later changes of the graph do not reach the exec.
 ///
+/// The exec keeps what its nodes use, at no cost for launches: a launch in a stream that cushim created, and whose
+/// native handle nobody got, is one call of the driver; in any other stream an event is recorded after it. Launches
+/// are slower, as the driver's are for user objects, if the native handle of the graph was returned
+/// (`cushim_graph_native`, `cushim_node_native`), or if it contains a copy of such a graph: until the exec is updated
+/// from a graph without.
+///
 /// @param[in] graph The graph; not a child graph or a body.
 /// @param[in, nullable] options The options.
 /// @param[out, owned] exec The exec.
@@ -197,12 +203,9 @@ pub unsafe extern "C" fn cushim_exec_ref(exec: cushim_exec, reference: *mut cush
 }
 
 /// Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
-/// launch that is not done goes on, and what it uses is released when it is done. Driver 580 waits for it here if the
-/// exec has conditional nodes, and lets no other call of the context return meanwhile.
-///
-/// What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec
-/// keeps that stream, if it is not wrapped as borrowed. Keep the handle of such a stream until the launch is done, and
-/// destroy an exec that was launched in a per-thread default stream on that thread, or when the launch is done.
+/// launch that is not done goes on, and what it uses is released when it is done: when the stream of the last launch
+/// has passed the work that is in it now. Streams and threads may end before. Driver 580 waits for the launch here if
+/// the exec has conditional nodes, and lets no other call of the context return meanwhile; it also waits for an upload.
 ///
 /// @param[in, ended, nullable] exec The exec.
 /// @driver any

@@ -50,11 +50,10 @@ unsafe fn set<C: NodeChange>(
 /// stays. An exec keeps the attributes of its kernels.
 ///
 /// A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node used
-/// before in an exec, and nothing else uses, is released when every launch made before is done. Nobody can tell when
-/// that is if the stream of the last launch was destroyed or is another thread's default stream, or if the program got
-/// the exec's native handle (`cushim_exec_native`); nor does the driver give anything back of a graph whose native
-/// handle the program had got (`cushim_graph_native`). Then the exec keeps what it was instantiated with, or took over
-/// (`cushim_exec_update`, `cushim_node_set_child`), until it takes over another graph, or is destroyed.
+/// before in an exec, and nothing else uses, is released when every launch made before is done. An exec with
+/// `CUSHIM_EXEC_NATIVE_LAUNCHES` or `CUSHIM_EXEC_DEVICE_LAUNCH` keeps it until it takes over another graph
+/// (`cushim_exec_update`), or is destroyed; and so does every exec what it got of a graph whose native handle the
+/// program had got (`cushim_graph_native`).
 ///
 /// @param[in] node The node.
 /// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
