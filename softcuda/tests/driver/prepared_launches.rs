@@ -1,7 +1,7 @@
 //! The oldest way of launching: block, shared memory and arguments are set of the function, and a launch names it and a grid.
 
-use crate::common::captures::{GLOBAL, begin, graph_of};
-use crate::common::streams::{INVALID_HANDLE, free_stream, synchronize};
+use crate::common::captures::{GLOBAL, INVALIDATED, UNSUPPORTED, begin, end};
+use crate::common::streams::{ILLEGAL_ADDRESS, INVALID_HANDLE, free_stream, synchronize};
 use crate::common::{INVALID_CONTEXT, INVALID_VALUE, Library, alone, at, everywhere, first, with_context};
 
 const OUT_OF_RESOURCES: i32 = 701;
@@ -112,38 +112,37 @@ fn what_was_set_is_launched_and_stays() {
     });
 }
 
-/// A kernel of a library is set of in each context, and is launched in the current one.
+/// Measured: a launch that says it all itself is what the next one has.
 #[test]
-fn kernels_of_libraries_are_launched_so() {
-    alone("kernels_of_libraries_are_launched_so", &[], || {
+fn other_launches_are_taken_over() {
+    everywhere("other_launches_are_taken_over", || {
         let scene = Scene::new();
-        let (cu, mut library, mut kernel) = (&scene.cu, 0u64, 0u64);
-        let load = [at(&mut library), KERNELS.as_ptr() as u64, 0, 0, 0, 0, 0, 0];
-        assert_eq!(cu.call("cuLibraryLoadData", &load), 0);
-        let name = c"tell".as_ptr() as u64;
-        assert_eq!(cu.call("cuLibraryGetKernel", &[at(&mut kernel), library, name]), 0);
-        scene.fill(kernel, 3);
-        assert_eq!(scene.block(kernel, [2, 1, 1]), 0);
-        assert_eq!(cu.call("cuLaunch", &[kernel]), 0);
-        scene.expect(3, [2, 1, 1], [1, 1], 0);
+        let (cu, tell, stream) = (&scene.cu, scene.tell, free_stream(&scene.cu));
+        scene.fill(tell, 1);
+        let (number, float, rest) = (21u64, u64::from(1.5f32.to_bits()), 0x0005_0000_0006u64);
+        let arguments = [&raw const scene.memory, &raw const number, &raw const float, &raw const rest];
+        let config = [7 | 1 << 32, 1 | 2 << 32, 1 | 1 << 32, 64, stream, 0, 0];
+        assert_eq!(cu.call("cuLaunchKernelEx", &[first(&config), tell, first(&arguments), 0]), 0);
+        assert_eq!(synchronize(cu, stream), 0);
+        scene.expect(21, [2, 1, 1], [7, 1], 64);
+        assert_eq!(cu.call("cuLaunch", &[tell]), 0);
+        scene.expect(21, [2, 1, 1], [1, 1], 64);
     });
 }
 
+/// Measured.
 #[test]
-fn a_capture_records_them() {
-    everywhere("a_capture_records_them", || {
+fn no_capture_records_them() {
+    everywhere("no_capture_records_them", || {
         let scene = Scene::new();
         let (cu, tell, stream) = (&scene.cu, scene.tell, free_stream(&scene.cu));
         scene.fill(tell, 7);
-        assert_eq!(scene.block(tell, [2, 1, 1]), 0);
         assert_eq!(begin(cu, stream, GLOBAL), 0);
+        assert_eq!(scene.block(tell, [2, 1, 1]), 0);
+        assert_eq!(cu.call("cuLaunchGridAsync", &[tell, 3, 1, stream]), UNSUPPORTED);
+        assert_eq!(end(cu, stream), (INVALIDATED, 0));
         assert_eq!(cu.call("cuLaunchGridAsync", &[tell, 3, 1, stream]), 0);
-        // Nothing of a function that is set now is the node's.
-        scene.fill(tell, 8);
-        assert_eq!(scene.block(tell, [5, 1, 1]), 0);
-        let graph = graph_of(cu, stream);
-        let exec = crate::common::graphs::instantiate(cu, graph);
-        crate::common::graphs::run(cu, exec, stream);
+        assert_eq!(synchronize(cu, stream), 0);
         scene.expect(7, [2, 1, 1], [3, 1], 0);
     });
 }
@@ -156,15 +155,22 @@ fn what_cannot_be_set() {
         for block in [[0, 1, 1], [1, 0, 1], [1, 1, 0], [-1, 1, 1], [1025, 1, 1], [1, 1025, 1], [1, 1, 65]] {
             assert_eq!(scene.block(tell, block), INVALID_VALUE, "{block:?}");
         }
-        for (offset, answer) in
-            [(-4, INVALID_VALUE), (4093, INVALID_VALUE), (i32::MAX, INVALID_VALUE), (4092, 0)]
-        {
+        assert_eq!(scene.block(tell, [32, 32, 2]), INVALID_VALUE, "too many threads");
+        // How much shared memory a block may have is the kernel's to say.
+        for (bytes, answer) in [(49_152, 0), (49_153, INVALID_VALUE)] {
+            assert_eq!(cu.call("cuFuncSetSharedSize", &[tell, bytes]), answer, "{bytes}");
+        }
+        assert_eq!(cu.call("cuFuncSetAttribute", &[tell, 8, 60_000]), 0);
+        assert_eq!(cu.call("cuFuncSetSharedSize", &[tell, 60_000]), 0);
+        let beyond = [(-4, INVALID_VALUE), (32_761, INVALID_VALUE), (i32::MAX, INVALID_VALUE), (32_760, 0)];
+        for (offset, answer) in beyond {
             assert_eq!(scene.set(tell, offset, 1), answer, "{offset}");
             assert_eq!(scene.set_float(tell, offset, 1.0), answer, "{offset}");
             assert_eq!(scene.set_bytes(tell, offset, &[1; 4]), answer, "{offset}");
         }
         assert_eq!(cu.call("cuParamSetv", &[tell, 0, 0, 8]), INVALID_VALUE);
-        assert_eq!((scene.size(tell, 4096), scene.size(tell, 4097)), (0, INVALID_VALUE));
+        assert_eq!((scene.size(tell, 32_764), scene.size(tell, 32_765)), (0, INVALID_VALUE));
+        assert_eq!(scene.size(tell, u32::MAX), 0, "measured");
         for none in [0, 0x1234] {
             assert_eq!(scene.block(none, [1, 1, 1]), INVALID_HANDLE);
             assert_eq!(cu.call("cuFuncSetSharedSize", &[none, 0]), INVALID_HANDLE);
@@ -175,7 +181,15 @@ fn what_cannot_be_set() {
         }
         // There are no texture references.
         assert_eq!(cu.call("cuParamSetTexRef", &[tell, u64::MAX, 0]), INVALID_HANDLE);
-        assert_eq!(cu.call("cuParamSetTexRef", &[tell, 0, 0]), INVALID_VALUE);
+        assert_eq!(cu.call("cuParamSetTexRef", &[tell, 0, 0]), INVALID_HANDLE);
+        // A library's kernel is no function (measured).
+        let (mut library, mut kernel) = (0u64, 0u64);
+        let load = [at(&mut library), KERNELS.as_ptr() as u64, 0, 0, 0, 0, 0, 0];
+        assert_eq!(cu.call("cuLibraryLoadData", &load), 0);
+        let name = c"tell".as_ptr() as u64;
+        assert_eq!(cu.call("cuLibraryGetKernel", &[at(&mut kernel), library, name]), 0);
+        assert_eq!(scene.block(kernel, [1, 1, 1]), INVALID_HANDLE);
+        assert_eq!(cu.call("cuLaunch", &[kernel]), INVALID_HANDLE);
         assert_eq!(cu.call("cuCtxSetCurrent", &[0]), 0);
         assert_eq!(
             (scene.block(tell, [1, 1, 1]), cu.call("cuLaunch", &[tell])),
@@ -184,15 +198,31 @@ fn what_cannot_be_set() {
     });
 }
 
+/// Measured: without arguments they are zeros, here an address; a size of 0 leaves those that there are.
+#[test]
+fn arguments_that_nobody_has_set() {
+    alone("arguments_that_nobody_has_set", &[], || {
+        let scene = Scene::new();
+        let (cu, tell) = (&scene.cu, scene.tell);
+        scene.fill(tell, 9);
+        assert_eq!((scene.size(tell, 0), cu.call("cuLaunch", &[tell])), (0, 0));
+        scene.expect(9, [1, 1, 1], [1, 1], 0);
+        let mut again = 0u64;
+        let mut module = 0u64;
+        assert_eq!(cu.call("cuModuleLoadData", &[at(&mut module), KERNELS.as_ptr() as u64]), 0);
+        assert_eq!(cu.call("cuModuleGetFunction", &[at(&mut again), module, c"tell".as_ptr() as u64]), 0);
+        assert_eq!(cu.call("cuLaunch", &[again]), 0);
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), ILLEGAL_ADDRESS);
+    });
+}
+
 #[test]
 fn what_cannot_be_launched() {
     alone("what_cannot_be_launched", &[], || {
         let scene = Scene::new();
         let (cu, tell, nothing) = (&scene.cu, scene.tell, scene.nothing);
-        // A block is needed, and arguments where the kernel has parameters.
-        assert_eq!(cu.call("cuLaunch", &[nothing]), INVALID_VALUE);
-        assert_eq!((scene.block(nothing, [1, 1, 1]), cu.call("cuLaunch", &[nothing])), (0, 0));
-        assert_eq!((scene.block(tell, [1, 1, 1]), cu.call("cuLaunch", &[tell])), (0, INVALID_VALUE));
+        // A block has one thread at first, and arguments are zeros.
+        assert_eq!(cu.call("cuLaunch", &[nothing]), 0);
         // As with a packed block: fewer bytes are taken, more are not.
         scene.fill(tell, 5);
         assert_eq!((scene.size(tell, 28), cu.call("cuLaunch", &[tell])), (0, OUT_OF_RESOURCES));
@@ -203,14 +233,9 @@ fn what_cannot_be_launched() {
             let grid = [tell, width as u32 as u64, height as u32 as u64];
             assert_eq!(cu.call("cuLaunchGrid", &grid), INVALID_VALUE, "{width} {height}");
         }
-        assert_eq!((scene.block(tell, [1024, 2, 1]), cu.call("cuLaunch", &[tell])), (0, INVALID_VALUE));
-        assert_eq!(scene.block(tell, [1, 1, 1]), 0);
-        // How much shared memory a block may have is the kernel's to say, until it is launched.
-        assert_eq!(cu.call("cuFuncSetSharedSize", &[tell, 60_000]), 0);
-        assert_eq!(cu.call("cuLaunch", &[tell]), INVALID_VALUE);
-        assert_eq!(cu.call("cuFuncSetAttribute", &[tell, 8, 60_000]), 0);
-        assert_eq!(cu.call("cuLaunch", &[tell]), 0);
-        scene.expect(5, [1, 1, 1], [1, 1], 60_000);
+        // What was refused is not set.
+        assert_eq!((scene.block(tell, [1024, 2, 1]), cu.call("cuLaunch", &[tell])), (INVALID_VALUE, 0));
+        scene.expect(5, [1, 1, 1], [1, 1], 0);
         assert_eq!(cu.call("cuModuleUnload", &[scene.module]), 0);
         assert_eq!(
             (scene.block(tell, [1, 1, 1]), cu.call("cuLaunch", &[tell])),

@@ -3,20 +3,24 @@
 use super::launch::{Configuration, Given, launch};
 use crate::abi::Answer;
 use crate::abi::sys::{CUDA_ERROR_INVALID_HANDLE, CUfunction, CUstream};
-use crate::driver::kernel::found::Found;
+use crate::driver::capture;
+use crate::driver::kernel::preparing;
 use crate::driver::stream::Stream;
 use std::ptr::null_mut;
 
-/// Launches a grid of what was set; the grid has two dimensions.
+/// Launches a grid of what was set; the grid has two dimensions. No capture records that (measured).
 fn launch_grid(f: CUfunction, width: i32, height: i32, stream: CUstream) -> Answer {
     if f.is_null() {
         return Err(CUDA_ERROR_INVALID_HANDLE);
     }
-    let prepared = Found::of(f, &Stream::of(stream)?.context)?.with_prepared(|prepared| prepared.clone());
+    Stream::for_uncaptured(stream)?;
+    capture::check_unsafe()?;
+    let found = preparing::find(f)?;
+    let prepared = found.with_prepared(|prepared| prepared.clone());
     // A negative size is larger than any limit.
     let grid = [width as u32, height as u32, 1];
     let configuration = Configuration::plain(grid, prepared.block, prepared.shared, false);
-    launch(f, stream, configuration, Given::Packed(prepared.arguments()))
+    launch(f, stream, configuration, Given::Packed(prepared.arguments(found.kernel().parameter_bytes)))
 }
 
 pub(crate) fn cuLaunch(f: CUfunction) -> Answer {

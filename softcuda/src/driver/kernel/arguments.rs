@@ -27,7 +27,7 @@ pub(crate) fn pack(
 
 /// The same from a block that the driver has.
 pub(crate) fn pack_block(kernel: &Entry, given: &[u8]) -> Result<Box<[u8]>, CUresult> {
-    if given.is_empty() { none(kernel) } else { fill(kernel, given.len(), || Ok(given)) }
+    fill(kernel, given.len(), || Ok(given))
 }
 
 /// For a kernel without parameters.

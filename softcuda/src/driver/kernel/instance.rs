@@ -132,11 +132,12 @@ impl Object for Function {
 
 impl Function {
     fn add(instance: &Arc<Instance>, index: usize) -> Arc<Self> {
+        let exact = instance.program.code().ok().and_then(|code| code.kernels[index].block);
         FUNCTIONS.add(|handle| Self {
             handle,
             instance: Arc::downgrade(instance),
             index,
-            prepared: Mutex::default(),
+            prepared: Mutex::new(Prepared::new(exact)),
         })
     }
 

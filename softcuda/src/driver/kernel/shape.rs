@@ -35,12 +35,8 @@ impl Shape {
 
     /// Refuses what does not fit.
     pub(crate) fn check(&self, attributes: Attributes<'_>) -> Answer {
-        let exact = attributes.kernel.block.is_none_or(|exact| exact == self.block);
         self.check_grid()?;
-        check_block(self.block)?;
-        if self.threads() > u64::from(attributes.most_threads()) || !exact {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        check_block(self.block, attributes)?;
         self.check_cluster(attributes)?;
         if self.shared > attributes.dynamic_shared() {
             return Err(CUDA_ERROR_INVALID_VALUE);
@@ -81,14 +77,16 @@ impl Shape {
     }
 }
 
-/// Refuses a block that has a side which no block of the device has.
-pub(super) fn check_block(block: [u32; 3]) -> Answer {
+/// Refuses a block that the device, or the kernel, cannot have.
+pub(super) fn check_block(block: [u32; 3], attributes: Attributes<'_>) -> Answer {
     const BLOCK: [CUdevice_attribute; 3] = [
         CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
         CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
         CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
     ];
-    if within(block, BLOCK) { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
+    let is_exact = attributes.kernel.block.is_none_or(|exact| exact == block);
+    let fits = within(block, BLOCK) && product(block) <= u64::from(attributes.most_threads()) && is_exact;
+    if fits { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
 }
 
 /// Whether each size is at least 1 and at most the device's limit.

@@ -178,12 +178,11 @@ impl GraphMemory {
         Some(Self { block: Arc::new(block), peers, state: Mutex::default() })
     }
 
-    /// Whether memory of so many bytes can have its addresses when it is freed: a device's, for the same devices, and not much less.
+    /// Whether memory of so many bytes can have its addresses when it is freed: a device's, for the same devices, and not more.
     pub(super) fn fits(&self, size: usize, device: Device, peers: &[Device]) -> bool {
         let all = self.block.store.size();
-        let is_alike =
-            size.checked_next_multiple_of(ALIGNMENT).is_some_and(|size| (all / 2..=all).contains(&size));
-        is_alike && !self.is_managed() && self.block.device == device && *self.peers == *peers
+        let has_room = size.checked_next_multiple_of(ALIGNMENT).is_some_and(|size| size <= all);
+        has_room && !self.is_managed() && self.block.device == device && *self.peers == *peers
     }
 
     /// Memory with the same addresses, which comes behind this.
