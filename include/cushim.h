@@ -3876,7 +3876,8 @@ cushim_status cushim_resource_native(cushim_resource resource, CUmemoryPool *nat
  * the system, and the next allocation has to get it from there again. A program that synchronises between its
  * allocations sets `CUSHIM_POOL_RELEASE_THRESHOLD` to what the pool may keep
  * (`cushim_resource_set_attribute(resource, CUSHIM_POOL_RELEASE_THRESHOLD, UINT64_MAX)`: all of it), as frameworks do
- * for the default pool; the setting is the pool's, for all who use it.
+ * for the default pool; allocating and freeing then takes a seventh to a fourteenth of the time (measured, driver
+ * 580). The setting is the pool's, for all who use it.
  *
  * On a device without pools (`cushim_device_supports` "memory-pools") the resource allocates and frees
  * synchronously, in the primary context; `cushim_resource_get_kind` tells.
