@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the handle table with loom. See --help.
+# Checks the handle table and retirement with loom. See --help.
 set -euo pipefail
 
 usage() {
@@ -7,7 +7,7 @@ usage() {
 usage: scripts/loom.sh [--short] [NAME]
 
 Runs the loom models of src/object/handle/models.rs: look-up against destroy, against reuse of the slot, against the end of the
-object, and so on, each in every order of its threads' steps (up to a number of preemptions that the model names) and
+object, and so on; and those of src/object/together.rs, of what goes when launches are done; each in every order of its threads' steps (up to a number of preemptions that the model names) and
 with every value that the memory model lets a load see. With NAME, only the models whose names contain it; with --short, up to
 three preemptions, as CI has it. Takes two minutes, --short one, most of it to build loom, into target/loom. The last line
 counts the models.
@@ -38,7 +38,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR-target}/loom"
 mkdir -p "$CARGO_TARGET_DIR"
 # Without the C ABI, which the models do not use.
 status=0
-cargo test --profile loom --package cushim --no-default-features --lib "handle::models::${1-}" | tee "$CARGO_TARGET_DIR/output" || status=$?
+cargo test --profile loom --package cushim --no-default-features --lib "models::${1-}" | tee "$CARGO_TARGET_DIR/output" || status=$?
 models=$(grep -c '^test .* \.\.\. ' "$CARGO_TARGET_DIR/output") || { echo 'loom.sh: no model has run' >&2; exit 1; }
 echo "loom.sh: $models models, $(grep -c '^test .* FAILED$' "$CARGO_TARGET_DIR/output") findings, $SECONDS s"
 exit $status

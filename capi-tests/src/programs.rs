@@ -122,6 +122,7 @@ const FAULTS: &[Condition] = &[
     Condition("softcuda/graphs_out_of_memory", &[ONE_VERSION], &[]),
     Condition("softcuda/every_fault", &["11.4", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/graph_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
+    Condition("softcuda/keeping_faults", &["11.4", "12.2", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/capture_faults", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/ends_fail", &["11.4", "12.3", ONE_VERSION, "13.5"], &[]),
 ];

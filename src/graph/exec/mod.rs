@@ -270,14 +270,21 @@ impl Exec {
         self.check_used(&mut state)?;
         let mut before = None;
         let launched = {
-            let State { raw: Some(raw), broken: None, launches, held, keeps, .. } = &mut *state else {
+            let State { raw: Some(raw), broken: None, launches, held, keeps, unreleased, .. } = &mut *state
+            else {
                 return Err(self.not_launched(&state));
             };
             held.check_launched(stream.context(), self)?;
             // SAFETY: the caller vouches for the nodes; the stream is alive.
             let launched = unsafe { raw.launch(stream.raw().handle()) };
             match launched {
-                Ok(()) => before = launches.was_launched(stream, *keeps),
+                Ok(()) => {
+                    before = launches.was_launched(stream, *keeps);
+                    if !unreleased.is_empty() {
+                        // What no event had told of goes with this launch.
+                        *unreleased = launches.retire(std::mem::take(unreleased), held.contexts());
+                    }
+                }
                 // Some of it may run all the same.
                 Err(_) => launches.may_run_in(stream, *keeps),
             }
