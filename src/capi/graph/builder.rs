@@ -196,7 +196,9 @@ pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_stat
             return Ok(());
         }
         let guard = enter()?;
-        let held = Arc::clone(&*get(&guard, builder)?);
+        let held = get(&guard, builder).map(|held| Arc::clone(&*held));
+        // One that was destroyed says so.
+        let Ok(held) = held else { return end_owning(guard, builder).map(drop) };
         let is_last = Arc::strong_count(&held) == 2;
         let released = end_owning(guard, builder)?;
         release::collect(|| {
