@@ -293,6 +293,7 @@ static cushim_node node_for(const char *function) {
 /* A graph with a node for the function, and what is instantiated from it; with "none" there are none, and before driver 12.3 no conditions. */
 static void set_up_graph(const char *function) {
   static cushim_memory_operation operation;
+  cushim_exec_options options = CUSHIM_OPTIONS(cushim_exec_options);
   operation.action = CUSHIM_MEMORY_WRITE_32;
   operation.at = cushim_at_device(memory);
   good_memory_operation = &operation;
@@ -303,7 +304,8 @@ static void set_up_graph(const char *function) {
   CHECK_OK(cushim_graph_add_empty(fixture.graph, NULL, 0, &good_edge.from));
   CHECK_OK(cushim_graph_add_empty(fixture.graph, NULL, 0, &good_edge.to));
   if (strstr(function, "remove_edges") != NULL) CHECK_OK(cushim_graph_add_edges(fixture.graph, &good_edge, 1));
-  CHECK_OK(cushim_exec_create(fixture.graph, NULL, &fixture.exec, NULL));
+  if (strstr(function, "exec_native") != NULL) options.flags = CUSHIM_EXEC_NATIVE_LAUNCHES;
+  CHECK_OK(cushim_exec_create(fixture.graph, &options, &fixture.exec, NULL));
   CHECK_OK(cushim_graph_native(fixture.graph, &good_native_graph));
 }
 
