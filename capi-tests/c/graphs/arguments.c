@@ -31,7 +31,7 @@ static void wrong(const cushim_arg *arg, cushim_status status, const char *why) 
 
 static void wrong_argument(int32_t kind, uint32_t size, const void *value, const char *why) {
   cushim_arg arg;
-  arg.kind = kind;
+  arg.kind = (cushim_arg_kind)kind;
   arg.size = size;
   arg.value = value;
   wrong(&arg, CUSHIM_ERROR_INVALID_ARGUMENT, why);
@@ -82,7 +82,7 @@ static void places(void) {
   place.flags = 1u << 30;
   wrong_argument(CUSHIM_ARG_PLACE, 0, &place, "flags is");
   memset(&place, 0, sizeof place);
-  place.kind = 99;
+  place.kind = (cushim_place_kind)99;
   wrong_argument(CUSHIM_ARG_PLACE, 0, &place, "kind is 99");
 }
 

@@ -139,7 +139,7 @@ static void places_of_allocations(void) {
     cushim_graph_allocation what = CUSHIM_OPTIONS(cushim_graph_allocation);
     uint64_t pointer = 7;
     what.bytes = 64;
-    what.location.kind = kind;
+    what.location.kind = (cushim_location_kind)kind;
     CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_add_allocation(own, NULL, 0, &what, NULL, &pointer));
     CHECK_CONTAINS(last_message(), "CUDA_ERROR_NOT_SUPPORTED (801)");
     CHECK_CONTAINS(last_message(), "graph \"own\"");

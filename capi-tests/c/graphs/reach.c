@@ -72,7 +72,7 @@ static void taken(cushim_place place) {
 
 static void host_memory(void) {
   uint32_t on_stack[4] = {0};
-  uint32_t *const of_heap = calloc(4, sizeof *of_heap);
+  uint32_t *const of_heap = (uint32_t *)calloc(4, sizeof *of_heap);
   cushim_place place;
   refused(cushim_at_device((uint64_t)(uintptr_t)on_stack), "is host memory");
   refused(cushim_at_device((uint64_t)(uintptr_t)of_heap), "page-lock it");

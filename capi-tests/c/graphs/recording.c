@@ -531,7 +531,7 @@ static void shapes(void) {
     config.shared_bytes = large[i].shared;
     config.cluster.x = large[i].cluster;
     if (large[i].cluster != 0 && version < 11080) continue;
-    CHECK_STATUS(large[i].cluster == 64 ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUSHIM_ERROR_INVALID_ARGUMENT,
+    CHECK_STATUS(large[i].cluster == 64 ? (cushim_status)CUDA_ERROR_INVALID_CLUSTER_SIZE : (cushim_status)CUSHIM_ERROR_INVALID_ARGUMENT,
                  cushim_kernel_launch(all.kernel, cushim_builder_stream(builder), &config, args, 2));
   }
   append(builder, 0, 1);
