@@ -86,9 +86,10 @@ static void copies(void) {
   CHECK(first_byte(there) == 0x55);
   CHECK_OK(cushim_stream_copy_batch(all.stream, many, PARTS, NULL, 0, NULL));
   CHECK(first_byte(there) == 0x66);
-  /* What the driver itself finds wrong: only the first form of its call can name the item. */
+  /* What is wrong with an item has the status that a single copy has for it; only the first form of the driver's call can number it. */
   many[1].bytes = 65;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy_batch(all.stream, many, PARTS, NULL, 0, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &many[1].to, &many[1].from, many[1].bytes));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy_batch(all.stream, many, PARTS, NULL, 0, NULL));
   CHECK(last_detail()->item == (version < 13000 ? 1 : -1));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK_OK(cushim_context_free(all.context, there));
