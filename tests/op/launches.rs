@@ -121,7 +121,6 @@ fn an_endpoint_is_an_argument() {
         (told.at(3), told.pointer().0 + 3),
         (managed.at(8), managed.pointer().0 + 8),
         (pinned.at(5), pinned.address().expose_provenance() as u64 + 5),
-        (Endpoint::device(DevicePointer(77)), 77),
         (Endpoint::auto(78), 78),
     ] {
         let (config, mut arguments, mut address) = (LaunchConfig::new(1, 1), Arguments::new(), 0_u64);
@@ -134,4 +133,10 @@ fn an_endpoint_is_an_argument() {
         stream.synchronize().expect("done");
         assert_eq!(address, expected);
     }
+    let (config, mut arguments) = (LaunchConfig::new(1, 1), Arguments::new());
+    arguments.push(told.at(0)).push(Endpoint::device(DevicePointer(77)));
+    // SAFETY: nothing is launched.
+    let launched = unsafe { stream.enqueue(&mut Launch::new(&kernel, &config, &mut arguments)) };
+    let refused = launched.expect_err("no memory is there");
+    assert_eq!((refused.status, refused.item), (Status::INVALID_ARGUMENT, Some(1)), "{refused}");
 }
