@@ -376,6 +376,92 @@ static void given_up(void) {
   CHECK_OK(cushim_graph_destroy(other));
 }
 
+/* A stream of the program's joins the body, and somebody invalidates that. */
+static cushim_stream joined_and_invalid(cushim_builder body) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  cushim_stream joined = new_stream(all.context);
+  CUstream native = NULL;
+  CHECK_OK(cushim_builder_begin(body));
+  append(body, 0, 1);
+  CHECK_OK(cushim_stream_wait_stream(joined, cushim_builder_stream(body)));
+  append_in(joined, 1, 2);
+  CHECK_OK(cushim_stream_native(cushim_builder_stream(body), &native));
+  CHECK_STATUS(900, cu->cuStreamSynchronize_2000(native));
+  return joined;
+}
+
+static CUstreamCaptureStatus capturing(CUstream native) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CHECK_OK(table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM)->cuStreamIsCapturing_10000(native, &status));
+  return status;
+}
+
+static void is_free(cushim_stream stream) {
+  CUstream native = NULL;
+  CHECK_OK(cushim_stream_native(stream, &native));
+  CHECK(capturing(native) == CU_STREAM_CAPTURE_STATUS_NONE);
+  append_in(stream, 0, 3);
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_stream_destroy(stream));
+}
+
+static void gives_up(cushim_builder builder, int how) {
+  cushim_graph graph = NULL;
+  if (how == 0) CHECK(cushim_builder_end(builder, &graph) == 901 && graph == NULL);
+  if (how == 1) CHECK_OK(cushim_builder_close(builder));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+/* An invalid body is ended, with the streams that joined it: when the capture around it has ended. */
+static void invalid_bodies_end(int how_body, int how_outer) {
+  cushim_builder builder = begun(), body = body_of(builder, NULL);
+  cushim_stream joined = joined_and_invalid(body);
+  gives_up(body, how_body);
+  gives_up(builder, how_outer);
+  is_free(joined);
+  CHECK_OK(cushim_context_synchronize(all.context));
+}
+
+/* One in a body of a graph that has been captured is ended at once. */
+static void invalid_afterwards(int how) {
+  cushim_builder builder = begun(), body = body_of(builder, NULL);
+  cushim_graph graph = NULL;
+  cushim_exec exec = NULL;
+  cushim_stream joined;
+  CHECK_OK(cushim_builder_end(builder, &graph));
+  joined = joined_and_invalid(body);
+  gives_up(body, how);
+  is_free(joined);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_create(graph, NULL, &exec, NULL));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+/* One in a body of a body waits for both; one beside another that is invalid, too, as well. */
+static void several_invalid(void) {
+  cushim_builder builder = begun(), first = body_of(builder, NULL), second = body_of(builder, NULL), inner;
+  cushim_stream of_inner, of_second;
+  CHECK_OK(cushim_builder_begin(first));
+  inner = body_of(first, NULL);
+  of_inner = joined_and_invalid(inner);
+  of_second = joined_and_invalid(second);
+  gives_up(inner, 0);
+  gives_up(second, 2);
+  CHECK(cushim_builder_end(first, NULL) == 901);
+  gives_up(first, 2);
+  gives_up(builder, 0);
+  is_free(of_inner);
+  is_free(of_second);
+  CHECK_OK(cushim_context_synchronize(all.context));
+}
+
+static void every_invalid_body_ends(void) {
+  int i;
+  for (i = 0; i < 9; i++) invalid_bodies_end(i / 3, i % 3);
+  for (i = 0; i < 3; i++) invalid_afterwards(i);
+  several_invalid();
+}
+
 int main(void) {
   check_begin();
   if (!open_graphs()) return close_graphs();
@@ -384,7 +470,10 @@ int main(void) {
     every_kind();
     nested();
     bodies_that_are_given_up();
-    if (is_software(all.driver)) given_up(); /* what is left of it stays */
+    if (is_software(all.driver)) { /* what is left of the graphs stays */
+      given_up();
+      every_invalid_body_ends();
+    }
     close_conditions();
   }
   return close_graphs();

@@ -83,7 +83,7 @@ static void *waits(void *data) {
   return NULL;
 }
 
-/* A body's capture must not be invalidated, the driver would never end it. */
+/* A body's capture must not be invalidated: its graph would be lost. */
 static cushim_builder new_body(cushim_builder builder) {
   cushim_builder body = NULL;
   CHECK_OK(cushim_builder_add_conditional(builder, condition_of(builder, 1), CUSHIM_CONDITIONAL_IF, 1, NULL, &body));

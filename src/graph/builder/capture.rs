@@ -4,12 +4,14 @@
 mod after_all;
 mod begin;
 mod end;
+mod left;
 mod recapture;
 mod tail;
 
 use after_all::Beside;
 pub(super) use begin::Target;
 pub(super) use end::sink_ends;
+use left::Left;
 
 use super::branches::Branches;
 use super::member::Member;
@@ -62,6 +64,8 @@ pub(in crate::graph) struct Capture {
     /// Whoever locks it has the lock of the definition.
     branches: Mutex<Branches>,
     builder: Weak<Builder>,
+    /// Of a body: the capture in which its conditional node was added.
+    outer: Weak<Self>,
     this: Weak<Self>,
 }
 
@@ -73,6 +77,8 @@ struct Parts {
     beside: Vec<Beside>,
     /// Captures of bodies of conditional nodes in it, also those that are over: conditional nodes in them are captured later, perhaps.
     inner: Vec<Arc<Capture>>,
+    /// Those of bodies in it that somebody has invalidated.
+    left: Vec<Arc<Left>>,
     /// The nodes that were recaptured, and what they kept before.
     taken: HashSet<NodeId>,
     replaced: Vec<Attachment>,

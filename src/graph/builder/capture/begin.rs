@@ -50,6 +50,7 @@ pub(super) struct Beginning<'a> {
     pub(super) mode: CaptureMode,
     is_again: bool,
     builder: &'a Weak<Builder>,
+    outer: Weak<Capture>,
 }
 
 impl Capture {
@@ -64,7 +65,8 @@ impl Capture {
             return Err(stream.under_capture("is captured once at a time"));
         }
         let is_again = matches!(target, Target::Again(_));
-        let beginning = Beginning { stream, mode, is_again, builder };
+        let outer = if let Target::Body(body) = target { Weak::clone(&body.outer) } else { Weak::new() };
+        let beginning = Beginning { stream, mode, is_again, builder, outer };
         match target {
             Target::New => beginning.into_new(),
             Target::Body(body) => beginning.into_body(body),
@@ -108,6 +110,7 @@ impl Beginning<'_> {
             parts: Mutex::new(Parts::default()),
             branches: Mutex::new(Branches::of(self.stream)),
             builder: Weak::clone(self.builder),
+            outer: Weak::clone(&self.outer),
             this: Weak::clone(this),
         })
     }

@@ -112,6 +112,7 @@ impl Capture {
             // The driver has destroyed it, also one that was there before (measured of captures into a graph).
             Err(error) => {
                 let failure = self.not_ended(&state, error);
+                self.lose_left();
                 self.tree().abandon(state);
                 Some(failure)
             }
@@ -190,7 +191,7 @@ impl Capture {
 
     /// Where the driver ends a body's capture without a graph, it destroys the body, and crashes when the graph around it is looked at
     /// (measured on 580). So what is not joined is joined first: forks of a builder that is given up, streams that others have forked, and
-    /// work that came since the builder was checked. An invalid capture is left as it is. If this fails otherwise, the capture goes on.
+    /// work that came since the builder was checked. An invalid capture is left to those around it. If this fails otherwise, the capture goes on.
     fn end_body(&self, check_inside: impl FnOnce() -> Result<(), Error>) -> Result<Graph, Error> {
         let state = self.tree().lock_unasked();
         if self.is_over() {
@@ -199,16 +200,16 @@ impl Capture {
         check_inside()?;
         let info = crate::op::capture::info(&self.stream)?;
         if !is_valid(&info) {
-            let why = self.breaks(&state, "the end", None);
-            self.leave_body(state);
-            return Err(self.invalid(&why));
+            return Err(self.ends_invalid(state));
         }
         self.join_all(info.graph).map_err(|error| self.failed(error))?;
         let ended = calls::end(self.table(), self.stream.raw());
-        if let Err(error) = ended
-            && crate::op::capture::info(&self.stream).is_ok_and(|info| is_valid(&info))
-        {
-            return Err(self.still_goes_on(error));
+        if let Err(error) = ended {
+            match calls::info(self.table(), self.stream.raw().handle()).map(|info| info.status) {
+                Ok(CU_STREAM_CAPTURE_STATUS_ACTIVE) => return Err(self.still_goes_on(error)),
+                Ok(CU_STREAM_CAPTURE_STATUS_INVALIDATED) => return Err(self.ends_invalid(state)),
+                _ => self.lose_left(),
+            }
         }
         self.over.store(true, Relaxed);
         let refused = ended.err().map(|error| self.not_ended(&state, error));
@@ -235,13 +236,27 @@ impl Capture {
         unsafe { calls::set_dependencies(self.table(), self.stream.raw(), &mut last) }
     }
 
-    /// Leaves a body's capture under way, with its stream, and gives up the graph around the body: nothing of it is touched any more.
+    /// A body's capture was invalidated, and is not valid at its end.
+    #[cold]
+    fn ends_invalid(&self, state: MutexGuard<'_, State>) -> Error {
+        let why = self.breaks(&state, "the end", None);
+        self.leave_body(state);
+        self.invalid(&why)
+    }
+
+    /// Leaves a body's capture to those around it, and gives up the graph around the body: nothing of it is touched any more.
     #[cold]
     fn leave_body(&self, state: MutexGuard<'_, State>) {
-        std::mem::forget(Arc::clone(&self.stream));
         self.over.store(true, Relaxed);
         self.tree().abandon(state);
+        self.leave_to_those_around();
         self.is_over_now();
+    }
+
+    /// The driver ended it without a graph, and has destroyed the bodies that are left.
+    #[cold]
+    fn lose_left(&self) {
+        self.parts.lock().lose_left();
     }
 
     /// Nothing is captured any more: each stream is as it was.
@@ -253,9 +268,12 @@ impl Capture {
             self.stream.context().blocking_stream_released();
         }
         sink_ends(&self.stream);
-        let members = std::mem::take(&mut self.parts.lock().members);
+        let (members, left) = {
+            let mut parts = self.parts.lock();
+            (std::mem::take(&mut parts.members), std::mem::take(&mut parts.left))
+        };
         let branches = self.branches.lock().take();
-        drop((members, branches));
+        drop((members, branches, left));
     }
 
     /// Ends it, and gives up what was captured; the streams can be used again.
@@ -316,6 +334,7 @@ impl Capture {
                 self.was_given_up_again(state, ended);
                 return Ok(());
             }
+            Err(_) => self.lose_left(),
             _ => {}
         }
         let was_there = !self.object().is_gone();
@@ -329,4 +348,4 @@ impl Capture {
 }
 
 /// How often the driver is told to end a capture that is given up.
-const ATTEMPTS: usize = 3;
+pub(super) const ATTEMPTS: usize = 3;
