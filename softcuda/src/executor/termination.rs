@@ -5,7 +5,7 @@ use super::workers::spawn;
 use std::ffi::c_void;
 use std::mem::zeroed;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 const KINDS: usize = 4;
@@ -19,10 +19,14 @@ static TO_END: [i32; KINDS] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::
 /// A signal that waits as long as this is one that nobody takes.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The process whose threads the driver's are: a child has none of them, and ends by itself.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
 /// Looks, when this thread ends, whether the main thread has ended. Where the system refuses, nobody does.
 pub(crate) fn watch_this_thread() {
     static MADE: Once = Once::new();
     MADE.call_once(|| {
+        PROCESS.store(std::process::id(), Ordering::Relaxed);
         let mut key = 0;
         // SAFETY: the place is valid and the library stays loaded; the value only has to be something.
         unsafe {
@@ -35,7 +39,8 @@ pub(crate) fn watch_this_thread() {
 
 extern "C" fn look(_: *mut c_void) {
     static BEGUN: AtomicBool = AtomicBool::new(false);
-    if has_main_ended() && !BEGUN.swap(true, Ordering::Relaxed) {
+    let is_child = std::process::id() != PROCESS.load(Ordering::Relaxed);
+    if !is_child && has_main_ended() && !BEGUN.swap(true, Ordering::Relaxed) {
         spawn("softcuda-signals", wait);
     }
 }

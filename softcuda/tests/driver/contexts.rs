@@ -380,8 +380,11 @@ fn nothing_works_in_a_child_even_if_no_hook_tells_it() {
         // SAFETY: as fork.
         let bare_clone =
             || unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as libc::pid_t };
-        // SAFETY: the children call the driver and end.
-        for child in [unsafe { libc::fork() }, bare_clone()] {
+        // SAFETY: the child calls the driver and ends.
+        let fork = || unsafe { libc::fork() };
+        let ways: [&dyn Fn() -> libc::pid_t; 2] = [&fork, &bare_clone];
+        for way in ways {
+            let child = way();
             if child == 0 {
                 let mut count = 0;
                 let results = [cu.call("cuInit", &[0]), cu.call("cuDeviceGetCount", &[at(&mut count)])];
