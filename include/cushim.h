@@ -83,9 +83,9 @@
  * the call first; asynchronous cancellation is not supported. Functions of the program that cushim calls must not
  * throw, or call longjmp. They should return; one that ends its thread (pthread_exit, or a cancellation) counts as
  * done on Linux: the thread stays until the process ends, with all signals blocked, and releases nothing more that it
- * holds. A stream does not go on after a host function that did so, and driver branch 580 calls no other host function
- * after it. A call of the program's in which a function of a resource did so never returns. Of the thread that makes
- * releases see cushim_get_leaked_releases.
+ * holds. A stream does not go on after a host function that did so, and driver branch 580 calls no other host
+ * function after it. A call of the program's in which a function of a resource did so never returns. Of the thread
+ * that makes releases see cushim_get_leaked_releases.
  */
 /*
  * Index by task. Every kind of handle has a cushim_KIND_destroy and a cushim_KIND_ref as well, but for nodes
@@ -5768,7 +5768,8 @@ cushim_status cushim_exec_ref(cushim_exec exec, cushim_exec *reference);
  * Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
  * launch that is not done goes on, and what it uses is released when it is done: when the stream of the last launch
  * has passed the work that is in it now. Streams and threads may end before. Driver 580 waits for the launch here if
- * the exec has conditional nodes, and lets no other call of the context return meanwhile; it also waits for an upload.
+ * the exec has conditional nodes, and lets no other call of the context return meanwhile; it also waits for an
+ * upload.
  *
  * @param[in, ended, nullable] exec The exec.
  * @driver any

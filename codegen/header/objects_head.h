@@ -83,7 +83,7 @@
  * the call first; asynchronous cancellation is not supported. Functions of the program that cushim calls must not
  * throw, or call longjmp. They should return; one that ends its thread (pthread_exit, or a cancellation) counts as
  * done on Linux: the thread stays until the process ends, with all signals blocked, and releases nothing more that it
- * holds. A stream does not go on after a host function that did so, and driver branch 580 calls no other host function
- * after it. A call of the program's in which a function of a resource did so never returns. Of the thread that makes
- * releases see cushim_get_leaked_releases.
+ * holds. A stream does not go on after a host function that did so, and driver branch 580 calls no other host
+ * function after it. A call of the program's in which a function of a resource did so never returns. Of the thread
+ * that makes releases see cushim_get_leaked_releases.
  */

@@ -69,6 +69,11 @@ inline result<void> flush_callbacks() {
   return detail::done(cushim_flush_callbacks(-1, &all));
 }
 
+// How many releases were leaked, because functions of the program ended the threads that make them.
+[[nodiscard]] inline result<std::uint64_t> get_leaked_releases() {
+  return detail::ask<std::uint64_t, std::uint64_t>(cushim_get_leaked_releases);
+}
+
 namespace detail {
 
 // Nothing that is thrown may reach the driver's thread: the program ends then.

@@ -174,12 +174,10 @@ static void end_argument(const struct plan *plan, int at) {
   end_claim(token_with(plan->arguments[at]));
 }
 
-/* A flush and a barrier have no place. */
-static uint64_t owners_of_writes(const struct plan *plan, const cushim_memory_operation *operations) {
+/* A flush and a barrier write nothing there; their owner is taken all the same. */
+static uint64_t owners_of_operations(const struct plan *plan, const cushim_memory_operation *operations) {
   uint64_t count = 0, i;
-  for (i = 0; i < argument(plan, "operation_count"); i++) {
-    count += operations[i].action <= CUSHIM_MEMORY_WRITE_64 && operations[i].at.owner != NULL;
-  }
+  for (i = 0; i < argument(plan, "operation_count"); i++) count += operations[i].at.owner != NULL;
   return count;
 }
 
@@ -189,7 +187,7 @@ static uint64_t owners_in(const struct plan *plan, const struct fuzz_parameter *
   if (is_of(parameter, "cushim_owner")) return 1;
   if (is_of(parameter, "cushim_place")) return ((const cushim_place *)room)->owner != NULL;
   if (is_of(parameter, "cushim_region")) return ((const cushim_region *)room)->place.owner != NULL;
-  if (is_of(parameter, "cushim_memory_operation")) return owners_of_writes(plan, (const cushim_memory_operation *)room);
+  if (is_of(parameter, "cushim_memory_operation")) return owners_of_operations(plan, (const cushim_memory_operation *)room);
   if (!is_of(parameter, "cushim_copy")) return 0;
   for (i = 0; i < argument(plan, "copy_count"); i++) {
     const cushim_copy *copy = (const cushim_copy *)room + i;

@@ -173,13 +173,14 @@ static void measures_only(void) {
   }
   graph = measured(measures, 1);
   CHECK_OK(cushim_resource_destroy(measures));
-  CHECK(memory_that_is_free() < before);
+  /* A GPU's driver takes memory in blocks of 2 MiB, of which this is a part. */
+  if (is_software(all.driver)) CHECK(memory_that_is_free() < before);
   CHECK_OK(cushim_graph_clone(graph, &copy));
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK(result_of(copy) == 7);
   exec = new_exec(copy);
   CHECK_OK(cushim_graph_destroy(copy));
-  CHECK(memory_that_is_free() < before);
+  if (is_software(all.driver)) CHECK(memory_that_is_free() < before);
   CHECK(result_of_exec(exec) == 7);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK(memory_that_is_free() == before);

@@ -543,8 +543,10 @@ static void bound_to_what_is_around(void) {
   its_own = new_condition(other, 0);
   CHECK_OK(cushim_graph_get_parent(child_with(other, its_own, 1, &its_setter), &taking));
   CHECK_OK(cushim_exec_create(other, NULL, &exec, NULL));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_child(taking, exec, in_body));
-  CHECK_CONTAINS(last_message(), "cannot be taken over: kernel ");
+  if (is_software(all.driver)) { /* 580 numbers the conditions of each graph from 1, so that there the exec has one of that number */
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_child(taking, exec, in_body));
+    CHECK_CONTAINS(last_message(), "cannot be taken over: kernel ");
+  }
   CHECK_OK(cushim_exec_destroy(exec));
   /* Once it sets nothing there, the driver is asked; and again not. */
   arg = CUSHIM_ARG(number);

@@ -398,35 +398,50 @@ static void calls(void) {
   end_lane(&borrowed);
 }
 
-/* A node that keeps memory of a context that was destroyed: a launch is refused until the node uses other memory. */
+/*
+ * Nodes that keep memory of a context that was destroyed. A launch is refused, until a kernel uses other memory; a memset is bound to the
+ * context of its memory (580 crashes if the exec is changed or destroyed then), so its exec can only be destroyed.
+ */
 static void of_a_destroyed_context(void) {
   const cushim_context here = all.context;
   cushim_context there = NULL;
   cushim_resource resource = NULL;
   cushim_buffer buffer = NULL;
-  cushim_graph graph = new_graph();
-  cushim_exec exec;
-  cushim_node node = NULL;
+  cushim_graph kernels = new_graph(), memsets = new_graph();
+  cushim_exec of_kernel, of_memset;
+  cushim_node node = NULL, memset_node = NULL;
   cushim_place to;
+  cushim_arg args[2];
+  const uint32_t digit = 9;
   CUcontext native = NULL;
   CHECK_OK(cushim_context_create(all.device, 0, &there));
   CHECK_OK(cushim_resource_create_synchronous(there, &resource));
   CHECK_OK(cushim_buffer_create(resource, NULL, 64, &buffer));
   to = cushim_at_buffer(buffer, 0);
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node));
-  exec = new_exec(graph);
+  args[0] = cushim_arg_buffer(buffer);
+  args[1] = CUSHIM_ARG(digit);
+  CHECK_OK(cushim_graph_add_kernel(kernels, NULL, 0, all.kernel, NULL, args, 2, &node));
+  CHECK_OK(cushim_graph_add_fill(memsets, NULL, 0, &to, 1, 4, 1, &memset_node));
+  of_kernel = new_exec(kernels);
+  of_memset = new_exec(memsets);
   CHECK_OK(cushim_context_native(there, &native));
   if (version >= 12000) { /* before, nobody can tell */
     CHECK_STATUS(CUDA_SUCCESS, cu->cuCtxDestroy_4000(native));
-    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_launch(exec, all.stream));
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_launch(of_kernel, all.stream));
     CHECK_CONTAINS(last_message(), "was destroyed or reset");
-    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_upload(exec, all.stream));
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_upload(of_kernel, all.stream));
+    args[0] = CUSHIM_ARG(memory);
+    CHECK_OK(cushim_node_set_argument(node, of_kernel, 0, &args[0]));
+    CHECK(result_of_exec(of_kernel) == 9);
     to = cushim_at_device(memory);
-    CHECK_OK(cushim_node_set_fill(node, exec, &to, 9, 4, 1));
-    CHECK(result_of_exec(exec) == 9);
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_launch(of_memset, all.stream));
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_node_set_fill(memset_node, of_memset, &to, 9, 4, 1));
+    CHECK_CONTAINS(last_message(), "was destroyed or reset");
   }
-  CHECK_OK(cushim_exec_destroy(exec));
-  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_exec_destroy(of_kernel));
+  CHECK_OK(cushim_exec_destroy(of_memset));
+  CHECK_OK(cushim_graph_destroy(kernels));
+  CHECK_OK(cushim_graph_destroy(memsets));
   CHECK_OK(cushim_buffer_destroy(buffer));
   CHECK_OK(cushim_resource_destroy(resource));
   CHECK_OK(cushim_context_destroy(there));

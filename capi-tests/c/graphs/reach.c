@@ -94,6 +94,7 @@ static void no_memory(void) {
   refused(cushim_at_device(0x1230), "never allocated");
   CHECK_OK(cushim_context_allocate(all.context, 1 << 20, &freed));
   CHECK_OK(cushim_context_free(all.context, freed));
+  if (!is_software(all.driver)) return; /* a GPU's driver may have the block that it was part of */
   place = cushim_at_device(freed);
   args[0] = cushim_arg_place(&place);
   args[1] = CUSHIM_ARG(one);

@@ -292,6 +292,11 @@ static void in_the_destroy_of_a_resource(void) {
 static void in_a_host_function(void) {
   cushim_stream other = new_stream(all.context);
   if (is_none(all.driver)) return;
+  if (!is_software(all.driver)) { /* 580 calls no other host function afterwards, and does not end the stream: only the exit is tried */
+    CHECK_OK(cushim_stream_host_function(all.stream, ends_the_thread, &ended, &comes_back));
+    CHECK(comes_to(&ended, 1));
+    return;
+  }
   CHECK_OK(cushim_stream_host_function(all.stream, ends_the_thread, &ended, &comes_back));
   CHECK(comes_to(&came_back, 1));
   flush();
@@ -311,6 +316,7 @@ static void in_a_node(void) {
   CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));
   CHECK_OK(cushim_exec_launch(exec, all.stream));
   CHECK(comes_to(&ended, 1));
+  if (!is_software(all.driver)) return;
   release(&comes_back);
   flush();
   CHECK(read_now(&came_back) == 1);

@@ -205,7 +205,8 @@ pub unsafe extern "C" fn cushim_exec_ref(exec: cushim_exec, reference: *mut cush
 /// Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
 /// launch that is not done goes on, and what it uses is released when it is done: when the stream of the last launch
 /// has passed the work that is in it now. Streams and threads may end before. Driver 580 waits for the launch here if
-/// the exec has conditional nodes, and lets no other call of the context return meanwhile; it also waits for an upload.
+/// the exec has conditional nodes, and lets no other call of the context return meanwhile; it also waits for an
+/// upload.
 ///
 /// @param[in, ended, nullable] exec The exec.
 /// @driver any

@@ -136,10 +136,16 @@ impl Held {
         note(&mut self.contexts, context);
     }
 
-    /// A node of the instance does this from now on.
+    /// A node of the instance does this from now on. Driver 580 counts copies and memsets among what runs in the context of their memory: when
+    /// that is gone, a change or the destroy of the instance crashes or waits for ever (measured). Kernels can be set to other memory then.
     pub(super) fn uses(&mut self, parameters: &Parameters) {
         let Self { contexts, used, .. } = self;
+        let runs_there = matches!(parameters, Parameters::Copy(_) | Parameters::Memset(_));
         parameters.each_context(|context| {
+            if runs_there {
+                note(contexts, context);
+                return;
+            }
             if !contexts.iter().any(|known| Arc::ptr_eq(known, context)) {
                 note(used, context);
             }
