@@ -87,7 +87,7 @@ static void fit_import(struct plan *plan) {
   }
   set_argument(plan, "flags", unversioned ? CUSHIM_DLPACK_UNVERSIONED : 0);
   if (!once_in(32)) return;
-  set_argument(plan, "flags", ONE_OF(CUSHIM_DLPACK_READ_ONLY, 4, UINT32_MAX));
+  set_argument(plan, "flags", ONE_OF(CUSHIM_DLPACK_READ_ONLY, 8, UINT32_MAX));
   demand(plan, CUSHIM_ERROR_INVALID_ARGUMENT);
 }
 
