@@ -53,24 +53,6 @@ mod model {
     }
     pub(crate) use per_thread;
 
-    /// Calls a hook when its thread, one of loom's, ends.
-    pub(crate) struct AtEnd(std::cell::Cell<Option<fn()>>);
-
-    impl Drop for AtEnd {
-        fn drop(&mut self) {
-            self.0.take().into_iter().for_each(|hook| hook());
-        }
-    }
-
-    per_thread! {
-        static AT_END: AtEnd = const { AtEnd(std::cell::Cell::new(None)) };
-    }
-
-    /// Has the hook called when the thread ends; false if it ends already.
-    pub(crate) fn at_end(hook: fn()) -> bool {
-        AT_END.try_with(|at_end| at_end.0.set(Some(hook))).is_ok()
-    }
-
     /// Loom's lock with the interface of the real one.
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 

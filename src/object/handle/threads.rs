@@ -6,7 +6,9 @@ use super::Forked;
 use super::fork::{self, forked};
 use super::record::{ALL_LEFT, Call, LEFT, Record, TRANSIENT, is_inside};
 use super::records::Records;
-use super::sync::{at_end, per_thread, publish, spin_loop, table};
+#[cfg(not(loom))]
+use super::sync::at_end;
+use super::sync::{per_thread, publish, spin_loop, table};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -24,12 +26,35 @@ per_thread! {
 }
 
 /// Gives the thread's record back when the thread ends.
-fn end() {
-    let own = THREAD.try_with(|thread| thread.record.take()).ok().flatten();
+fn end(own: Option<&'static Record>) {
     // A guard that was never dropped: the call never ends, and nobody else may continue it.
     if let Some(record) = own.filter(|record| !is_inside(record.call.load(Relaxed))) {
         give_back(record);
     }
+}
+
+/// Has the record given back when the thread ends; false if it ends already.
+#[cfg(not(loom))]
+fn give_back_at_end(_: &'static Record) -> bool {
+    at_end(|| end(THREAD.try_with(|thread| thread.record.take()).ok().flatten()))
+}
+
+/// The same of a thread of loom's, which has no other values any more when one of them is dropped.
+#[cfg(loom)]
+fn give_back_at_end(record: &'static Record) -> bool {
+    struct AtEnd(Cell<Option<&'static Record>>);
+
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            let _ = THREAD.try_with(|thread| thread.record.set(None));
+            end(self.0.take());
+        }
+    }
+
+    per_thread! {
+        static AT_END: AtEnd = const { AtEnd(Cell::new(None)) };
+    }
+    AT_END.try_with(|at_end| at_end.0.set(Some(record))).is_ok()
 }
 
 /// Begins a call, or one within the call that the thread is in.
@@ -136,7 +161,7 @@ fn first() -> &'static Record {
     fork::watch();
     let record = table().records.take();
     THREAD.with(|thread| thread.record.set(Some(record)));
-    if !at_end(end) {
+    if !give_back_at_end(record) {
         record.errands.fetch_or(TRANSIENT, Relaxed);
     }
     record
