@@ -128,13 +128,11 @@ impl Event {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native event is NULL"));
         }
-        let known = KNOWN.find(context.driver(), native.addr());
-        // Of a context that was destroyed, the driver may use the handles again.
-        let Some(known) = known.filter(|known| !known.context().is_gone()) else {
+        let known = native::find_or_wrap(context, native.addr(), || {
             // SAFETY: the caller vouches for the handle.
             let raw = unsafe { RawEvent::adopt(context.table(), native) };
-            return Ok(Self::new(Arc::clone(context), *options, ownership, true, raw));
-        };
+            Self::new(Arc::clone(context), *options, Ownership::Borrowed, true, raw)
+        });
         context.has(known.context(), known.as_ref())?;
         known.native.wrap_again(ownership, known.as_ref())?;
         known.is_said_to_be(*options);
@@ -167,19 +165,16 @@ impl Event {
         wrapped: bool,
         raw: RawEvent,
     ) -> Arc<Self> {
-        let event = arc_of(|| Self {
+        arc_of(|| Self {
             header: Header::new::<Self>(),
             wrapped,
             flags: AtomicU32::new(flags(&options)),
             recorded: AtomicBool::new(wrapped),
             mark: Mark::new(wrapped),
-            listed: AtomicBool::new(false),
+            // Whoever wraps lists it.
+            listed: AtomicBool::new(wrapped),
             native: Native::new(context, raw, ownership),
-        });
-        if wrapped {
-            event.list();
-        }
-        event
+        })
     }
 
     /// Has the event be found by its native handle: before anybody else gets that, or a graph, of which the driver tells it.

@@ -181,13 +181,11 @@ impl Stream {
         native: sys::CUstream,
         ownership: Ownership,
     ) -> Result<Arc<Self>, Error> {
-        let known = KNOWN.find(context.driver(), native.addr());
-        // Of a context that was destroyed, the driver may use the handles again.
-        let Some(known) = known.filter(|known| !known.context().is_gone()) else {
+        let known = native::find_or_wrap(context, native.addr(), || {
             // SAFETY: the caller vouches for the handle.
             let raw = unsafe { RawStream::adopt(context.table(), native) };
-            return Ok(native::listed(Self::new(context, StreamKind::Wrapped, ownership, raw)));
-        };
+            Arc::new(Self::new(context, StreamKind::Wrapped, Ownership::Borrowed, raw))
+        });
         context.has(known.context(), known.as_ref())?;
         known.native.wrap_again(ownership, known.as_ref())?;
         Ok(known)

@@ -105,12 +105,12 @@ impl Context {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native context is NULL"));
         }
-        if let Some(known) = Self::find(device.driver(), native) {
-            return known.again(ownership);
-        }
-        // SAFETY: the caller vouches for the handle.
-        let raw = unsafe { RawContext::adopt(device.driver().object_table(), native) };
-        Ok(Self::new(device, ContextKind::Wrapped, ownership, raw))
+        Self::find_or_wrap(device, native, || {
+            // SAFETY: the caller vouches for the handle.
+            let raw = unsafe { RawContext::adopt(device.driver().object_table(), native) };
+            Ok(Self::borrowed(device, ContextKind::Wrapped, raw))
+        })?
+        .again(ownership)
     }
 
     /// Takes in a green context, by way of the context that stands for it.
@@ -132,19 +132,55 @@ impl Context {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native green context is NULL"));
         }
         // SAFETY: the caller vouches for the handle.
-        let raw = unsafe { RawContext::of_green(device.driver().object_table(), native) }
-            .map_err(|error| device.failed(error))?;
-        if let Some(known) = Self::find(device.driver(), raw.handle()) {
-            return known.again(ownership);
+        let raw = || unsafe { RawContext::of_green(device.driver().object_table(), native) };
+        let raw = || raw().map_err(|error| device.failed(error));
+        Self::find_or_wrap(device, raw()?.handle(), || {
+            Ok(Self::borrowed(device, ContextKind::Green, raw()?))
+        })?
+        .again(ownership)
+    }
+
+    /// The object that stands for the native handle, or else a new one, listed; the same one for all threads that ask at once.
+    fn find_or_wrap(
+        device: &Arc<Device>,
+        native: sys::CUcontext,
+        make: impl Fn() -> Result<Arc<Self>, Error>,
+    ) -> Result<Arc<Self>, Error> {
+        KNOWN.find_or_add(device.driver(), native.addr(), |known| known.is_still(native), make)
+    }
+
+    /// Whether it stands for its native handle still; notes if it does not.
+    fn is_still(&self, native: sys::CUcontext) -> bool {
+        let is_another = self.is_before_another(native);
+        if is_another {
+            self.was_reset();
         }
-        Ok(Self::new(device, ContextKind::Green, ownership, raw))
+        !is_another
+    }
+
+    /// Whether the driver uses the address for another context, after a reset by others.
+    fn is_before_another(&self, native: sys::CUcontext) -> bool {
+        let now = || calls::id(self.driver().object_table(), native);
+        self.id.is_some_and(|id| is_another(id, now()))
+    }
+
+    /// A context that is not destroyed here, and that is not listed yet.
+    fn borrowed(device: &Arc<Device>, kind: ContextKind, raw: RawContext) -> Arc<Self> {
+        Self::unlisted(device, kind, Ownership::Borrowed, raw)
     }
 
     fn new(device: &Arc<Device>, kind: ContextKind, ownership: Ownership, raw: RawContext) -> Arc<Self> {
-        let (native, id) = (raw.handle(), raw.id().ok());
+        let native = raw.handle();
         // Whatever had this address before is gone.
         Self::went(device.driver(), native);
-        let context = Arc::new(Self {
+        let context = Self::unlisted(device, kind, ownership, raw);
+        KNOWN.add(device.driver(), native.addr(), &context);
+        context
+    }
+
+    fn unlisted(device: &Arc<Device>, kind: ContextKind, ownership: Ownership, raw: RawContext) -> Arc<Self> {
+        let id = raw.id().ok();
+        Arc::new(Self {
             header: Header::new::<Self>(),
             device: Arc::clone(device),
             kind: AtomicU8::new(kind as u8),
@@ -155,17 +191,12 @@ impl Context {
             streams: [const { Slot::new() }; 2],
             captures: Captures::default(),
             own_events: OwnEvents::default(),
-        });
-        KNOWN.add(device.driver(), native.addr(), &context);
-        context
+        })
     }
 
     /// The object that stands for the native handle.
     fn find(driver: &Driver, native: sys::CUcontext) -> Option<Arc<Self>> {
-        let known = KNOWN.find(driver, native.addr())?;
-        // After a reset by others the driver uses the address for another context.
-        let is_another = |id| is_another(id, calls::id(driver.object_table(), native));
-        (!known.id.is_some_and(is_another)).then_some(known)
+        KNOWN.find(driver, native.addr()).filter(|known| !known.is_before_another(native))
     }
 
     /// The object that stands for a native handle that the driver has just named; `None` if there is none.

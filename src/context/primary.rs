@@ -5,7 +5,6 @@ use crate::device::Device;
 use crate::driver::calls::context::{self as calls, RawContext};
 use crate::driver::sys;
 use crate::object::error::Error;
-use crate::object::native::Ownership;
 use crate::object::slot::Locked;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -76,14 +75,15 @@ impl Context {
     fn retain_primary(device: &Arc<Device>) -> Result<Arc<Self>, Error> {
         let raw = RawContext::retain_primary(device.driver().object_table(), device.native())
             .map_err(|error| device.failed(error))?;
-        match Self::find(device.driver(), raw.handle()) {
-            // It was wrapped before it was retained here; from now on that object holds it.
-            Some(wrapped) => {
-                wrapped.kind.store(ContextKind::Primary as u8, Relaxed);
-                wrapped.owned.store(true, Relaxed);
-                Ok(wrapped)
-            }
-            None => Ok(Self::new(device, ContextKind::Primary, Ownership::Owned, raw)),
-        }
+        let (table, native) = (raw.table(), raw.handle());
+        let context = Self::find_or_wrap(device, native, || {
+            // SAFETY: the primary context, which is retained.
+            let raw = unsafe { RawContext::adopt(table, native) };
+            Ok(Self::borrowed(device, ContextKind::Primary, raw))
+        })?;
+        // Perhaps it was wrapped before it was retained here; from now on that object holds it.
+        context.kind.store(ContextKind::Primary as u8, Relaxed);
+        context.owned.store(true, Relaxed);
+        Ok(context)
     }
 }

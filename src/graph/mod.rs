@@ -142,19 +142,24 @@ impl Graph {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native graph is NULL"));
         }
-        if let Some(tree) = Tree::known(context.driver(), native)
-            && let Some(definition) = tree.wrap_again(ownership)?
-        {
-            return Ok(Self { definition, object: Arc::clone(tree.root()) });
+        loop {
+            let known = Tree::known(context.driver(), native);
+            if let Some(tree) = &known
+                && let Some(definition) = tree.wrap_again(ownership)?
+            {
+                return Ok(Self { definition, object: Arc::clone(tree.root()) });
+            }
+            if let Some(inner) = inner::wrap_again(context.driver(), native, ownership)? {
+                return Ok(inner);
+            }
+            // SAFETY: the caller vouches for the handle.
+            let raw = unsafe { RawGraph::adopt(context.table(), native) };
+            if let Some((definition, object)) = Tree::around_foreign(context, raw, known.as_ref()) {
+                // Another thread may have found it since, and may own it.
+                definition.tree.wrap_again(ownership)?;
+                return Ok(Self { definition, object });
+            }
         }
-        if let Some(inner) = inner::wrap_again(context.driver(), native, ownership)? {
-            return Ok(inner);
-        }
-        // SAFETY: the caller vouches for the handle.
-        let native = unsafe { RawGraph::adopt(context.table(), native) };
-        let graph = Self::new(context, native, ownership);
-        graph.definition.tree.lock().is_shared = true;
-        Ok(graph)
     }
 
     fn new(context: &Arc<Context>, native: RawGraph, ownership: Ownership) -> Self {

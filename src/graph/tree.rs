@@ -43,8 +43,33 @@ impl Tree {
         KNOWN.find(driver, native.addr())
     }
 
-    /// A definition around a graph of the driver's.
+    /// A definition around a graph of the driver's that was just made.
     pub(super) fn around(
+        context: &Arc<Context>,
+        native: RawGraph,
+        ownership: Ownership,
+    ) -> (Arc<Definition>, Arc<GraphObject>) {
+        let address = native.handle().addr();
+        let (definition, object) = Self::unlisted(context, native, ownership);
+        KNOWN.add(context.driver(), address, &definition.tree);
+        (definition, object)
+    }
+
+    /// A definition around a graph of somebody else's, which is shared and owns nothing yet. `None` if another thread has made one since
+    /// `stale` was found.
+    pub(super) fn around_foreign(
+        context: &Arc<Context>,
+        native: RawGraph,
+        stale: Option<&Arc<Self>>,
+    ) -> Option<(Arc<Definition>, Arc<GraphObject>)> {
+        let address = native.handle().addr();
+        let (definition, object) = Self::unlisted(context, native, Ownership::Borrowed);
+        definition.tree.lock().is_shared = true;
+        let listed = KNOWN.add_unless_known(context.driver(), address, &definition.tree, stale);
+        listed.is_ok().then_some((definition, object))
+    }
+
+    fn unlisted(
         context: &Arc<Context>,
         native: RawGraph,
         ownership: Ownership,
@@ -62,7 +87,6 @@ impl Tree {
         let known = tree.definition.get_or_init(|| Arc::downgrade(&definition));
         let object = GraphObject::new(known, GraphId::ROOT, GraphKind::Root);
         let _ = tree.root.set(Arc::clone(&object));
-        let address = native.handle().addr();
         let root = GraphState {
             native,
             parent: None,
@@ -76,7 +100,6 @@ impl Tree {
             captured_by: Weak::new(),
         };
         tree.lock().list_graph(root);
-        KNOWN.add(tree.driver(), address, &tree);
         (definition, object)
     }
 

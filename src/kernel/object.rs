@@ -85,14 +85,16 @@ static FUNCTIONS: Registry<Kernel> = Registry::new();
 
 impl Kernel {
     pub(super) fn of_library(library: &Arc<Library>, name: &str, raw: RawKernel) -> Result<Arc<Self>, Error> {
-        if let Some(known) = KNOWN.find(library.driver(), raw.handle().addr()) {
-            return Ok(known);
-        }
-        let keeper = Keeper::Library(Arc::clone(library));
-        let parameters = Self::layout_of(library.context(), &raw)?;
-        let kernel = Self::new(library.context(), name.to_owned(), raw, parameters, keeper);
-        KNOWN.add(kernel.driver(), kernel.raw.handle().addr(), &kernel);
-        Ok(kernel)
+        KNOWN.find_or_add(
+            library.driver(),
+            raw.handle().addr(),
+            |_| true,
+            || {
+                let keeper = Keeper::Library(Arc::clone(library));
+                let parameters = Self::layout_of(library.context(), &raw)?;
+                Ok(Self::new(library.context(), name.to_owned(), raw.clone(), parameters, keeper))
+            },
+        )
     }
 
     fn new(

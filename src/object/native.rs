@@ -9,6 +9,7 @@ use super::handle::Object;
 use super::registry::Registry;
 use super::release::report;
 use crate::driver::{CallError, Driver};
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -116,6 +117,24 @@ pub(crate) trait HasNative: Object + fmt::Display {
         true
     }
 }
+
+/// The object of a native handle that somebody else made: the one that there is, or a new one that borrows it. Of a place that is gone, the
+/// driver may use the handles again.
+pub(crate) fn find_or_wrap<T: HasNative>(
+    place: &Arc<PlaceOf<T>>,
+    native: usize,
+    make: impl Fn() -> Arc<T>,
+) -> Arc<T> {
+    let is_in_force = |known: &Arc<T>| !known.native_handle().place.is_gone();
+    let made = || Ok::<_, Infallible>(make());
+    match T::known().find_or_add(place.driver(), native, is_in_force, made) {
+        Ok(object) => object,
+        Err(never) => match never {},
+    }
+}
+
+/// Where the handles of such objects live.
+type PlaceOf<T> = <<T as HasNative>::Handle as Handle>::Place;
 
 /// Lists a new object by its handle.
 #[inline(always)]

@@ -51,6 +51,54 @@ impl<T> Registry<T> {
         }
     }
 
+    /// Lists an object unless the native handle has a living one already, other than `stale`, which is then the answer. So of several
+    /// threads that found none, or the stale one, and made one each, one alone lists its own.
+    pub(crate) fn add_unless_known(
+        &self,
+        driver: &Driver,
+        native: usize,
+        object: &Arc<T>,
+        stale: Option<&Arc<T>>,
+    ) -> Result<(), Arc<T>> {
+        let key = key(driver, native);
+        let mut bucket = self.bucket(key).lock();
+        let Some(entry) = bucket.iter_mut().find(|entry| entry.key == key) else {
+            bucket.push(Entry { key, object: Arc::downgrade(object) });
+            return Ok(());
+        };
+        let is_stale = stale.is_some_and(|stale| std::ptr::eq(entry.object.as_ptr(), Arc::as_ptr(stale)));
+        match entry.object.upgrade().filter(|_| !is_stale) {
+            Some(known) => Err(known),
+            None => {
+                entry.object = Arc::downgrade(object);
+                Ok(())
+            }
+        }
+    }
+
+    /// The object that has the native handle, or else a new one, which is listed: the same one for all threads that ask at once. What
+    /// `is_in_force` refuses is of a handle that the driver has used again. What is made in vain is dropped without having been listed, so
+    /// it must not own the handle yet. Neither function is called under a lock.
+    pub(crate) fn find_or_add<E>(
+        &self,
+        driver: &Driver,
+        native: usize,
+        is_in_force: impl Fn(&Arc<T>) -> bool,
+        make: impl Fn() -> Result<Arc<T>, E>,
+    ) -> Result<Arc<T>, E> {
+        loop {
+            let known = self.find(driver, native);
+            let stale = match known {
+                Some(known) if is_in_force(&known) => return Ok(known),
+                stale => stale,
+            };
+            let made = make()?;
+            if self.add_unless_known(driver, native, &made, stale.as_ref()).is_ok() {
+                return Ok(made);
+            }
+        }
+    }
+
     /// The object that has the native handle; `None` if none does, or not any more.
     pub(crate) fn find(&self, driver: &Driver, native: usize) -> Option<Arc<T>> {
         let key = key(driver, native);
@@ -92,6 +140,28 @@ mod tests {
         assert_eq!(REGISTRY.find(&driver, native), Some(Arc::clone(&new)));
         drop(new);
         assert_eq!(REGISTRY.find(&driver, native), None);
+    }
+
+    #[test]
+    fn what_is_added_meanwhile_is_the_object() {
+        let driver = OpenOptions::new().choice(Choice::None).open().expect("none always opens");
+        let (native, other) = (0x2000, Arc::new(1));
+        let find_or_make = |is_in_force: fn(&Arc<i32>) -> bool, meanwhile: &dyn Fn()| {
+            let make = || {
+                meanwhile();
+                Ok::<_, std::convert::Infallible>(Arc::new(2))
+            };
+            REGISTRY.find_or_add(&driver, native, is_in_force, make).expect("nothing fails")
+        };
+        let found = find_or_make(|_| true, &|| REGISTRY.add(&driver, native, &other));
+        assert!(Arc::ptr_eq(&found, &other), "another thread was faster");
+        let made = find_or_make(|known| **known == 2, &|| ());
+        assert_eq!(*made, 2, "the other one is stale");
+        assert!(Arc::ptr_eq(&find_or_make(|_| true, &|| unreachable!("it is there")), &made));
+        drop((found, other));
+        let third = find_or_make(|known| **known == 3, &|| REGISTRY.remove(&driver, native, &made));
+        assert!(!Arc::ptr_eq(&third, &made));
+        assert_eq!(REGISTRY.find(&driver, native), Some(third));
     }
 
     #[test]

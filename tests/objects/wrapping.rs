@@ -2,9 +2,10 @@
 
 use crate::{Softcuda, alone, context, device, driver, stream};
 use cushim::driver::{Table, sys};
+use cushim::graph::Graph;
 use cushim::{Context, ContextKind, Device, Event, EventOptions, Ownership, Status, Stream, StreamKind};
 use std::ptr::null_mut;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 fn table() -> &'static Table {
     driver().table()
@@ -44,6 +45,15 @@ fn foreign_event(context: &Context) -> sys::CUevent {
     native
 }
 
+/// A graph of others.
+fn foreign_graph() -> sys::CUgraph {
+    let mut native = null_mut();
+    // SAFETY: writes a handle.
+    let result = unsafe { table().cuGraphCreate_10000.expect("always there")(&raw mut native, 0) };
+    assert_eq!(result, sys::CUDA_SUCCESS);
+    native
+}
+
 /// Wraps a handle again and again: it has one object, which becomes its owner once, and destroys it.
 fn one_object_and_one_owner<T: std::fmt::Debug>(
     kind: &str,
@@ -70,6 +80,110 @@ fn one_object_and_one_owner<T: std::fmt::Debug>(
     assert_eq!(softcuda.live(kind), before);
     drop(first);
     assert_eq!(softcuda.live(kind), before - 1, "destroyed by its owner");
+}
+
+/// Does something on two threads at once.
+fn at_once<T: Send>(act: impl Fn() -> T + Sync) -> [T; 2] {
+    let ready = Barrier::new(2);
+    let act = || {
+        ready.wait();
+        act()
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(act);
+        let mine = act();
+        [mine, other.join().expect("it does not panic")]
+    })
+}
+
+/// Wraps a handle on two threads at once, again and again: both get the same object.
+fn one_object_for_threads<T: Send>(wrap: impl Fn() -> T + Sync, is_same: impl Fn(&T, &T) -> bool) {
+    for round in 0..ROUNDS {
+        let [first, second] = at_once(&wrap);
+        assert!(is_same(&first, &second), "in round {round} the handle got two objects");
+    }
+}
+
+/// A native handle, which threads may share.
+#[derive(Clone, Copy)]
+struct Shared<T>(T);
+
+impl<T: Copy> Shared<T> {
+    fn get(&self) -> T {
+        self.0
+    }
+}
+
+// SAFETY: the driver takes handles on every thread.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}
+
+const ROUNDS: usize = 300;
+
+#[test]
+fn an_event_that_threads_wrap_at_once() {
+    let context = context();
+    let native = Shared(foreign_event(&context));
+    let (options, borrowed) = (EventOptions::default(), Ownership::Borrowed);
+    // SAFETY: the event lives until both objects are gone.
+    let wrap = || unsafe { Event::wrap(&context, native.get(), borrowed, &options) }.expect("wrapped");
+    one_object_for_threads(wrap, Arc::ptr_eq);
+    // SAFETY: nobody uses it any more.
+    let result = unsafe { table().cuEventDestroy_4000.expect("always there")(native.get()) };
+    assert_eq!(result, sys::CUDA_SUCCESS);
+}
+
+#[test]
+fn a_stream_that_threads_wrap_at_once() {
+    let context = context();
+    let native = Shared(foreign_stream(&context));
+    // SAFETY: the stream lives until both objects are gone.
+    let wrap = || unsafe { Stream::wrap(&context, native.get(), Ownership::Borrowed) }.expect("wrapped");
+    one_object_for_threads(wrap, Arc::ptr_eq);
+    // SAFETY: nobody uses it any more.
+    let result = unsafe { table().cuStreamDestroy_4000.expect("always there")(native.get()) };
+    assert_eq!(result, sys::CUDA_SUCCESS);
+}
+
+#[test]
+fn a_context_that_threads_wrap_at_once() {
+    let device = device();
+    let native = Shared(foreign_context(&device));
+    // SAFETY: the context lives until both objects are gone.
+    let wrap = || unsafe { Context::wrap(&device, native.get(), Ownership::Borrowed) }.expect("wrapped");
+    one_object_for_threads(wrap, Arc::ptr_eq);
+    // SAFETY: nobody uses it any more.
+    let result = unsafe { table().cuCtxDestroy_4000.expect("always there")(native.get()) };
+    assert_eq!(result, sys::CUDA_SUCCESS);
+}
+
+#[test]
+fn a_graph_that_threads_wrap_at_once() {
+    let context = context();
+    let native = Shared(foreign_graph());
+    // SAFETY: the graph lives until both objects are gone.
+    let wrap = || unsafe { Graph::wrap(&context, native.get(), Ownership::Borrowed) }.expect("wrapped");
+    one_object_for_threads(wrap, Graph::eq);
+    // SAFETY: nobody uses it any more.
+    let result = unsafe { table().cuGraphDestroy_10000.expect("always there")(native.get()) };
+    assert_eq!(result, sys::CUDA_SUCCESS);
+}
+
+#[test]
+fn of_threads_that_would_own_a_stream_one_does() {
+    alone("wrapping::of_threads_that_would_own_a_stream_one_does", &[], || {
+        let (context, softcuda) = (context(), Softcuda::open());
+        let before = softcuda.live("stream");
+        for round in 0..ROUNDS / 10 {
+            let native = Shared(foreign_stream(&context));
+            // SAFETY: the object that owns the stream destroys it, and no other does.
+            let owners = at_once(|| unsafe { Stream::wrap(&context, native.get(), Ownership::Owned) });
+            assert_eq!(owners.iter().filter(|owner| owner.is_ok()).count(), 1, "in round {round}");
+            drop(owners);
+            assert_eq!(softcuda.live("stream"), before, "it is destroyed, once");
+        }
+    });
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
 /// A kernel of the driver. It lives as long as its code is loaded, which is for the holder to see to.
+#[derive(Clone)]
 pub(crate) struct RawKernel {
     table: &'static Table,
     form: Form,
