@@ -242,6 +242,30 @@ static void kept_bytes(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* Ends that stay are asked whether they have as many bytes as are new: of others' memory it is known where addresses end. */
+static void too_many_bytes(void) {
+  cushim_graph graph = new_graph();
+  uint32_t values[2] = {1, 2};
+  cushim_place to = cushim_at_device(memory), from = cushim_at_host(values);
+  cushim_node copy = NULL, fill = NULL;
+  cushim_exec exec = NULL;
+  int i;
+  from.flags = CUSHIM_PLACE_CALLER_KEEPS;
+  CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof values, &copy));
+  CHECK_OK(cushim_graph_add_fill(graph, &copy, 1, &to, 1, 1, 1, &fill));
+  exec = new_exec(graph);
+  for (i = 0; i < 2; i++) {
+    const cushim_exec at = i == 0 ? NULL : exec;
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(copy, at, NULL, NULL, SIZE_MAX - 58));
+    CHECK_CONTAINS(last_message(), "18446744073709551557 bytes from");
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(fill, at, NULL, 1, 1, SIZE_MAX - 58));
+    CHECK_CONTAINS(last_message(), "18446744073709551557 bytes from");
+  }
+  CHECK(result_of_exec(exec) == 1 && number_at(slot(1)) == 2);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 /* In the graph the owner before goes at once, unless an exec or a clone has it. */
 static void owners_in_graphs(void) {
   int counts[3] = {0};
@@ -444,6 +468,7 @@ int main(void) {
     parts_of_kernels();
     refusals();
     kept_bytes();
+  too_many_bytes();
     owners_in_graphs();
     owners_in_execs();
     after_the_graph();

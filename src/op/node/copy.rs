@@ -152,17 +152,11 @@ impl CopyParameters {
         refusal::of_copy_node(failure, at, ends)
     }
 
-    /// Refuses more bytes than the memory of an object has that stays.
+    /// Refuses more bytes than the memory has that stays.
     pub(super) fn check_fits(&self) -> Result<(), Error> {
-        for (what, memory) in [("destination", &self.to), ("source", &self.from)] {
-            if let Some(left) = memory.left().filter(|left| *left < self.raw.WidthInBytes as u64) {
-                let bytes = self.raw.WidthInBytes;
-                return Err(invalid(format!(
-                    "the {what} has {left} bytes left in its memory, too few for {bytes}"
-                )));
-            }
-        }
-        Ok(())
+        let bytes = self.raw.WidthInBytes as u64;
+        self.to.check_fits("destination", bytes)?;
+        self.from.check_fits("source", bytes)
     }
 
     /// Where it copies to, before the offsets of a box.

@@ -5,7 +5,7 @@ use super::rebind::Rebinding;
 use crate::context::Context;
 use crate::object::error::Error;
 use crate::op::operand::{Held, Operand};
-use crate::op::{Endpoint, Side, invalid};
+use crate::op::{Endpoint, Side, check_range, invalid};
 use crate::pointer::PointerAttributes;
 use std::any::Any;
 use std::fmt;
@@ -59,9 +59,15 @@ impl KeptMemory {
         (self.address, self.end) = (rebinding.moved_back(self.address), rebinding.old_end());
     }
 
-    /// Bytes from there to the end of the memory, if that is known.
-    pub(super) fn left(&self) -> Option<u64> {
-        (self.end != u64::MAX).then(|| self.end.saturating_sub(self.address))
+    /// Refuses more bytes than there are from there to the end of the memory, or to that of all addresses if nobody knows the former.
+    pub(super) fn check_fits(&self, what: &str, bytes: u64) -> Result<(), Error> {
+        let left = self.end.saturating_sub(self.address);
+        if self.end != u64::MAX && left < bytes {
+            return Err(invalid(format!(
+                "the {what} has {left} bytes left in its memory, too few for {bytes}"
+            )));
+        }
+        check_range(what, self.address, bytes)
     }
 
     /// Whether it is memory of an object, whether that is still there or not.

@@ -26,12 +26,7 @@ impl MemsetParameters {
 
     /// The same memory with another value, so many times; refused if it has not so much.
     pub(super) fn with(&self, value: Value, count: usize) -> Result<Self, Error> {
-        let bytes = count.saturating_mul(value.bytes());
-        if let Some(left) = self.at.left().filter(|left| *left < bytes as u64) {
-            return Err(invalid(format!(
-                "the memory to set has {left} bytes left in its buffer, too few for {bytes}"
-            )));
-        }
+        self.at.check_fits("memory to set", count.saturating_mul(value.bytes()) as u64)?;
         if !self.raw.dst.is_multiple_of(value.bytes() as u64) {
             let (address, unit) = (self.raw.dst, value.bytes());
             return Err(invalid(format!(
