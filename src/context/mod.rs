@@ -285,8 +285,7 @@ impl Context {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] while a builder captures in the context; the driver's; an error of earlier work may appear here.
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.check_no_capture()?;
-        self.here(RawContext::synchronize)
+        self.wait_for_all(|| self.here(RawContext::synchronize))
     }
 
     /// Names the context in messages; `None` takes the name away.

@@ -189,10 +189,17 @@ impl Stream {
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self))
     }
 
-    /// No capture of this library's has it any more.
+    /// A capture that had it is over. Another one that has begun since has it all the same: as soon as the first is known to be over,
+    /// another thread may have the stream captured anew.
     pub(crate) fn capture_ends(&self) {
+        let mut slot = self.capturing.capture.lock();
+        if slot.value().is_some_and(|capture| !capture.is_over()) {
+            return;
+        }
         self.capturing.state.fetch_and(!OURS, Relaxed);
-        drop(self.capturing.capture.replace(None));
+        let before = slot.replace(None);
+        drop(slot);
+        drop(before);
     }
 
     /// Refuses, for a stream under capture, what would invalidate that.
@@ -206,5 +213,54 @@ impl Stream {
     pub(crate) fn under_capture(&self, why: &str) -> Error {
         let refusal = format!("{self} is being captured, and {why}. The capture is still valid");
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::context::Context;
+    use crate::device::Device;
+    use crate::driver::{Choice, OpenOptions};
+    use crate::stream::StreamOptions;
+    use std::sync::atomic::AtomicBool;
+
+    /// A capture, and whether it is over.
+    #[derive(Default)]
+    struct Fake(AtomicBool);
+
+    impl Exposed for Fake {
+        fn is_known_to_others(&self) {}
+
+        fn is_over(&self) -> bool {
+            self.0.load(Relaxed)
+        }
+    }
+
+    fn begin(stream: &Stream) -> Result<Arc<Fake>, Error> {
+        let capture = Arc::new(Fake::default());
+        stream.capture_begins(|_| Ok((Arc::clone(&capture), capture as Arc<dyn Exposed>)))
+    }
+
+    fn is_captured_by(stream: &Stream, capture: &Arc<Fake>) -> bool {
+        matches!(stream.captured_by::<Fake>(), Ok(CapturedBy::Us(by)) if Arc::ptr_eq(&by, capture))
+    }
+
+    #[test]
+    fn a_capture_that_ends_late_leaves_the_stream_to_the_next() {
+        let driver =
+            OpenOptions::new().choice(Choice::Software).open().expect("softcuda is beside the tests");
+        let context =
+            Device::get(&driver, 0).and_then(|device| Context::create(&device, 0)).expect("there is room");
+        let stream = Stream::create(&context, &StreamOptions::default()).expect("there is room");
+        let first = begin(&stream).expect("nothing has it");
+        assert!(begin(&stream).is_err());
+        first.0.store(true, Relaxed);
+        let second = begin(&stream).expect("the first is over");
+        stream.capture_ends();
+        assert!(is_captured_by(&stream, &second));
+        second.0.store(true, Relaxed);
+        stream.capture_ends();
+        assert!(!stream.may_be_capturing());
     }
 }

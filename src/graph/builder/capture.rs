@@ -9,6 +9,7 @@ mod recapture;
 mod tail;
 
 use after_all::Beside;
+use begin::Counted;
 pub(super) use begin::Target;
 pub(super) use end::sink_ends;
 use left::Left;
@@ -41,6 +42,7 @@ use std::collections::HashSet;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// A capture that is under way, or is over.
 pub(in crate::graph) struct Capture {
@@ -345,15 +347,21 @@ impl Capture {
     fn takes_in(&self, stream: &Stream, event: &Event, before: Option<&Clock>) -> Result<(), Error> {
         let wait = || stream.here(|raw| raw.wait(event.raw()));
         let (Some(shared), Some(this)) = (stream.shared(), self.this.upgrade()) else { return wait() };
+        // To wait for all of another context than the capture's would invalidate the capture, too.
+        let is_elsewhere = !Arc::ptr_eq(stream.context(), self.stream.context());
+        let patience = if is_elsewhere { begin::PATIENCE_OF_JOIN } else { Duration::ZERO };
+        let join = |is_blocking| {
+            let counted = Counted::new(stream, is_blocking, patience);
+            wait().map(|()| counted.stay())
+        };
         // A default stream stands for another one on each thread: the driver is asked whether it captures.
-        let Blocking(is_blocking) = if stream.is_default() {
-            wait()?;
-            Blocking(true)
+        let is_blocking = if stream.is_default() {
+            join(true).map(|()| true)?
         } else {
             let sink = Arc::new(Sink(this));
-            stream.capture_begins(|blocking| {
+            stream.capture_begins(|Blocking(is_blocking)| {
                 begin::let_others_leave(stream, begin::PATIENCE_OF_JOIN);
-                wait().map(|()| (blocking, sink as Arc<dyn Exposed>))
+                join(is_blocking).map(|()| (is_blocking, sink as Arc<dyn Exposed>))
             })?
         };
         self.branches.lock().was_forked(self.table(), &shared, before);

@@ -62,16 +62,11 @@ unsafe impl Sync for Member {}
 
 impl Member {
     /// A stream that the driver has made part of the capture, whatever fails from here on: where it does not tell what the stream goes
-    /// on after, all that is in it has to be joined.
+    /// on after, all that is in it has to be joined. Its context was told before that the capture has it.
     pub(super) fn new(stream: Arc<Stream>, is_blocking: bool) -> Self {
         let current = stream.enter_if_default().ok();
         let from = tail(stream.context().table(), &stream).unwrap_or_default();
         drop(current);
-        // Its context may be another one than the capture's, and to wait for all of that would invalidate the capture, too.
-        stream.context().capture_began();
-        if is_blocking {
-            stream.context().blocking_stream_captured();
-        }
         let thread = stream.is_default().then(|| std::thread::current().id());
         Self { stream, from, thread, is_blocking, fork: None }
     }
@@ -141,10 +136,7 @@ impl Joined {
 impl Drop for Member {
     fn drop(&mut self) {
         sink_ends(&self.stream);
-        self.stream.context().capture_ended();
-        if self.is_blocking {
-            self.stream.context().blocking_stream_released();
-        }
+        self.stream.context().capture_ended(self.is_blocking);
     }
 }
 

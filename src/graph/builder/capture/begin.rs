@@ -83,7 +83,7 @@ impl Beginning<'_> {
     ) -> Result<Arc<Capture>, Error> {
         self.stream.capture_begins(|Blocking(is_blocking)| {
             // Before the driver knows of it, so that no query in between invalidates it.
-            let counted = Counted::new(self.stream, is_blocking);
+            let counted = Counted::new(self.stream, is_blocking, PATIENCE);
             let_others_leave(self.stream, PATIENCE);
             let (graph, native) = begin()?;
             let capture = self.capture(graph, is_blocking);
@@ -168,33 +168,27 @@ impl Beginning<'_> {
     }
 }
 
-/// A capture that its context knows of, also before the driver does; not any more, if it did not begin.
-struct Counted<'a> {
+/// A stream of a capture that its context knows of, also before the driver does; not any more, if it did not begin.
+pub(super) struct Counted<'a> {
     stream: &'a Stream,
     is_blocking: bool,
 }
 
 impl<'a> Counted<'a> {
-    fn new(stream: &'a Stream, is_blocking: bool) -> Self {
-        stream.context().capture_began();
-        if is_blocking {
-            stream.context().blocking_stream_captured();
-        }
+    pub(super) fn new(stream: &'a Stream, is_blocking: bool, patience: Duration) -> Self {
+        stream.context().capture_begins(is_blocking, patience);
         Self { stream, is_blocking }
     }
 
     /// It has begun.
-    fn stay(self) {
+    pub(super) fn stay(self) {
         std::mem::forget(self);
     }
 }
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.stream.context().capture_ended();
-        if self.is_blocking {
-            self.stream.context().blocking_stream_released();
-        }
+        self.stream.context().capture_ended(self.is_blocking);
     }
 }
 

@@ -263,10 +263,7 @@ impl Capture {
     pub(super) fn is_over_now(&self) {
         self.over.store(true, Relaxed);
         known::is_over(&self.weak());
-        self.stream.context().capture_ended();
-        if self.is_blocking {
-            self.stream.context().blocking_stream_released();
-        }
+        self.stream.context().capture_ended(self.is_blocking);
         sink_ends(&self.stream);
         let (members, left) = {
             let mut parts = self.parts.lock();
