@@ -2422,6 +2422,9 @@ cushim_status cushim_device_get_primary_state(cushim_device device, int32_t *act
  * Handles of objects in the context stay valid: destroying them succeeds, and other calls return
  * `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). `cushim_context_retain_primary` then returns a new, empty context.
  *
+ * Memory of pools belongs to no context, and stays: destroying its buffer frees it, and what `cushim_stream_allocate`
+ * returned is freed in a stream of another context.
+ *
  * @param[in] device The device.
  * @driver any
  * @sync context
@@ -3113,10 +3116,12 @@ cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_
  * @param[in] stream The stream; it need not be the one in which the memory was allocated.
  * @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
  * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if
- *   the stream's context was reset and the memory is still there, as memory of another context is: it is not freed.
+ *   the stream's context was reset and the memory is still there, as memory of a pool is, or of another context: it is
+ *   not freed. Free it in a stream of another context.
  * @driver any
  */
-cushim_status cushim_stream_free(cushim_stream stream, uint64_t pointer);
+cushim_status cushim_stream_free(cushim_stream stream,
+                                 uint64_t pointer);
 
 /*
  * Returns how much memory of the context's device is free, and how much it has.

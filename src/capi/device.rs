@@ -340,6 +340,9 @@ pub unsafe extern "C" fn cushim_device_get_primary_state(
 /// Handles of objects in the context stay valid: destroying them succeeds, and other calls return
 /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). `cushim_context_retain_primary` then returns a new, empty context.
 ///
+/// Memory of pools belongs to no context, and stays: destroying its buffer frees it, and what `cushim_stream_allocate`
+/// returned is freed in a stream of another context.
+///
 /// @param[in] device The device.
 /// @driver any
 /// @sync context

@@ -29,6 +29,7 @@ use crate::object::registry::Registry;
 use crate::object::slot::Slot;
 use captures::Captures;
 use own_events::OwnEvents;
+pub(crate) use state::is_sticky;
 use state::{DESTROYED, is_another};
 use std::fmt;
 use std::sync::Arc;

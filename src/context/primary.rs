@@ -36,7 +36,8 @@ impl Device {
     }
 
     /// Destroys everything in the primary context, for every user of this process. Objects of the context stay valid
-    /// handles; their calls answer `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Retaining it again gives a new, empty one.
+    /// handles; their calls answer `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Retaining it again gives a new, empty one. Memory of pools belongs to
+    /// no context, and stays until its object is dropped.
     ///
     /// # Errors
     /// The driver's.

@@ -130,10 +130,15 @@ pub(super) fn is_another(id: u64, now: Result<u64, CallError>) -> bool {
 
 pub(super) const DESTROYED: i32 = sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0;
 
+/// Whether nothing works in the process after this answer.
+pub(crate) fn is_sticky(status: Status) -> bool {
+    matches!(status.0, 700 | 702 | 710 | 714..=719)
+}
+
 /// What to do after an answer that the driver gives to every later call in the context, too.
 fn advice(status: Status) -> Option<&'static str> {
     match status.0 {
-        700 | 702 | 710 | 714..=719 => Some(
+        _ if is_sticky(status) => Some(
             ". The error is sticky: nothing works in this context any more, nor in a new one; end the process and start again",
         ),
         DESTROYED => Some(

@@ -1,7 +1,8 @@
 //! Device memory.
 
 use super::Block;
-use crate::context::Context;
+use super::resource::stand_in_for;
+use crate::context::{Context, is_sticky};
 use crate::driver::calls::memory::allocation::RawMemory;
 use crate::object::callback::{self, allocating};
 use crate::object::error::Error;
@@ -50,7 +51,16 @@ enum Order {
     /// In none: outside of any stream.
     None(Arc<Context>),
     /// In that of a stream, and of this thread if the stream means another one on each.
-    Stream(Arc<Stream>, Option<ThreadId>),
+    Stream(Arc<Stream>, Option<ThreadId>, Origin),
+}
+
+/// Where memory that is freed in a stream's order comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It was allocated here, from a pool: it outlives every context.
+    Pool,
+    /// It was taken over: perhaps it goes with its context.
+    Elsewhere,
 }
 
 impl DeviceMemory {
@@ -75,7 +85,7 @@ impl DeviceMemory {
         )?;
         // SAFETY: allocating touches no memory.
         let pointer = unsafe { stream.enqueue(&mut Allocate::new(bytes)) }?;
-        Ok(Self { pointer, bytes, order: Order::of_stream(stream) })
+        Ok(Self { pointer, bytes, order: Order::of_stream(stream, Origin::Pool) })
     }
 
     /// Takes over memory that was allocated elsewhere: it will be freed with `cuMemFree`.
@@ -94,7 +104,7 @@ impl DeviceMemory {
     /// uses it comes before the free in the stream's order.
     #[must_use]
     pub unsafe fn from_pointer_on(stream: &Arc<Stream>, pointer: DevicePointer, bytes: usize) -> Self {
-        Self { pointer, bytes, order: Order::of_stream(stream) }
+        Self { pointer, bytes, order: Order::of_stream(stream, Origin::Elsewhere) }
     }
 
     /// Gives the memory up: the caller frees it.
@@ -133,7 +143,7 @@ impl DeviceMemory {
     pub fn stream(&self) -> Option<&Arc<Stream>> {
         match &self.order {
             Order::None(_) => None,
-            Order::Stream(stream, _) => Some(stream),
+            Order::Stream(stream, ..) => Some(stream),
         }
     }
 
@@ -162,7 +172,7 @@ impl DeviceMemory {
         stream.same_driver(self.context().driver(), &self.block())?;
         match &self.order {
             Order::None(_) => stream.synchronize()?,
-            Order::Stream(..) => self.order = Order::of_stream(stream),
+            Order::Stream(.., origin) => self.order = Order::of_stream(stream, *origin),
         }
         self.release()
     }
@@ -186,15 +196,15 @@ fn block(bytes: usize, pointer: DevicePointer) -> Block {
 }
 
 impl Order {
-    fn of_stream(stream: &Arc<Stream>) -> Self {
+    fn of_stream(stream: &Arc<Stream>, origin: Origin) -> Self {
         let thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
-        Self::Stream(Arc::clone(stream), thread)
+        Self::Stream(Arc::clone(stream), thread, origin)
     }
 
     fn context(&self) -> &Arc<Context> {
         match self {
             Self::None(context) => context,
-            Self::Stream(stream, _) => stream.context(),
+            Self::Stream(stream, ..) => stream.context(),
         }
     }
 
@@ -203,16 +213,17 @@ impl Order {
     unsafe fn free(&self, pointer: DevicePointer, block: &Block) -> Result<(), Error> {
         let context = self.context();
         if context.is_gone() {
-            return context.check_went_with_it(pointer.0, block);
+            // SAFETY: as the caller vouches.
+            return unsafe { self.free_stranded(pointer, block) };
         }
         let freed = match self {
             // What was allocated outside of a graph is not freed in one; the driver waits for what uses it.
             // SAFETY: as the caller vouches.
-            Self::Stream(stream, _) if stream.is_capturing().unwrap_or(false) => unsafe {
+            Self::Stream(stream, ..) if stream.is_capturing().unwrap_or(false) => unsafe {
                 context.free_block(pointer, block)
             },
             // SAFETY: as the caller vouches.
-            Self::Stream(stream, thread) if thread.is_none_or(is_this) => unsafe {
+            Self::Stream(stream, thread, _) if thread.is_none_or(is_this) => unsafe {
                 stream.enqueue(&mut Free::new(pointer))
             },
             Self::Stream(..) => {
@@ -224,6 +235,23 @@ impl Order {
             Self::None(_) => unsafe { context.free_block(pointer, block) },
         };
         context.forgiven(freed)
+    }
+
+    /// Frees what the context of its stream did not take with it.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free).
+    #[cold]
+    unsafe fn free_stranded(&self, pointer: DevicePointer, block: &Block) -> Result<(), Error> {
+        let context = self.context();
+        if !matches!(self, Self::Stream(.., Origin::Pool)) {
+            return context.check_went_with_it(pointer.0, block);
+        }
+        // SAFETY: as the caller vouches.
+        let freed = stand_in_for(context, None)
+            .and_then(|stand_in| unsafe { stand_in.enqueue(&mut Free::new(pointer)) });
+        // A reset does not mend what is corrupted, and all of that ends with the process.
+        freed.or_else(|failure| if is_sticky(failure.status) { Ok(()) } else { Err(failure) })
     }
 }
 

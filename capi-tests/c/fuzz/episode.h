@@ -48,7 +48,7 @@ static int device_object;
 /* The driver is the first object, its first device the second, the primary context of that the third. */
 static void begin(void) {
   cushim_device device;
-  object_count = token_count = memory_count = tensor_count = current_stream_count = 0;
+  object_count = token_count = memory_count = stranded_count = tensor_count = current_stream_count = 0;
   if (root_driver == NULL) must(cushim_driver_open(NULL, &root_driver), "cushim_driver_open");
   must(cushim_driver_get_device(root_driver, 0, &device), "cushim_driver_get_device");
   if (root_context == NULL) must(cushim_context_retain_primary(device, &root_context), "cushim_context_retain_primary");
@@ -91,6 +91,12 @@ static void free_memory(const struct memory *memory) {
   }
   /* A reset has taken it, perhaps. */
   if (status != CUSHIM_SUCCESS && !is_lost(2) && !is_lost(memory->object) && !(memory->stream != NOTHING && is_lost(memory->stream))) must(status, "giving memory back");
+}
+
+/* What a reset has left of pools. */
+static void free_stranded(void) {
+  int i;
+  for (i = 0; i < stranded_count && i < MOST; i++) must(free_of_resource(&stranded[i]), "giving back the memory of a pool whose context is gone");
 }
 
 /* Claims in any order. */
@@ -192,11 +198,12 @@ static void end(void) {
     must(cushim_context_synchronize((cushim_context)(uintptr_t)tokens[token].value), "cushim_context_synchronize");
   }
   must(cushim_context_synchronize(root_context), "cushim_context_synchronize");
-  for (i = 0; i < memory_count; i++) free_memory(&memories[i]);
+  while (memory_count > 0) free_memory(&memories[--memory_count]);
   reset_device_resources();
   while (tensor_count > 0) delete_given_out(0);
   destroy_claims();
   settle_owners();
+  free_stranded();
   check_arena();
   if (lent_memory != 0 && !is_lost(2)) must(cushim_context_free(root_context, lent_memory), "cushim_context_free");
   if (settings.safe) return; /* a primary context is slow to come up again */

@@ -73,6 +73,10 @@ static struct memory memories[MOST];
 static struct tensor tensors[MOST];
 static int object_count, token_count, memory_count, tensor_count;
 
+/* Memory of pools whose context went: no call works on it any more, and it is there until it is freed. */
+static struct memory stranded[MOST];
+static int stranded_count;
+
 /* The calling thread's current streams. */
 static int current_streams[MOST], current_stream_count;
 
@@ -120,11 +124,22 @@ static int is_memory_of(const struct memory *memory, int context) {
   return ancestor(memory->object, FUZZ_context) == context || (memory->stream != NOTHING && ancestor(memory->stream, FUZZ_context) == context);
 }
 
-/* What a context leaves behind when it goes: nothing that was allocated or registered in it. */
+/* Whether it is a pool's, which outlives every context. Memory of a stream comes from its device's pool. */
+static int is_pooled(const struct memory *memory) { return memory->kind == OF_STREAM || (memory->kind == OF_RESOURCE && memory->stream != NOTHING); }
+
+/* To be freed at the end; on any thread. */
+static void strand(const struct memory *memory) {
+  const int at = __atomic_fetch_add(&stranded_count, 1, __ATOMIC_RELAXED);
+  if (at < MOST) stranded[at] = *memory;
+}
+
+/* When a context goes, nothing is left of what was allocated or registered in it, but what pools gave. */
 static void forget_memory_of(int context) {
   int i;
   for (i = memory_count - 1; i >= 0; i--) {
-    if (is_memory_of(&memories[i], context)) forget_memory(i);
+    if (!is_memory_of(&memories[i], context)) continue;
+    if (is_pooled(&memories[i])) strand(&memories[i]);
+    forget_memory(i);
   }
 }
 

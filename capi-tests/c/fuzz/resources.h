@@ -50,10 +50,19 @@ static cushim_status custom_allocate(void *user, cushim_stream stream, size_t by
   return CUSHIM_SUCCESS;
 }
 
+/* Where the context of the stream is gone, what came in its order is not freed in it. */
+static cushim_status free_in_order(cushim_stream stream, uint64_t pointer) {
+  const struct memory memory = {OF_STREAM, pointer, NOTHING, NOTHING, 0};
+  const cushim_status status = cushim_stream_free(stream, pointer);
+  if (status != CUDA_ERROR_CONTEXT_IS_DESTROYED) return status;
+  strand(&memory);
+  return CUSHIM_SUCCESS;
+}
+
 static cushim_status custom_deallocate(void *user, cushim_stream stream, uint64_t pointer, size_t bytes) {
   const int custom = *(const int *)user, piece = piece_at(pointer);
   (void)bytes;
-  if (custom == IN_ORDER) return cushim_stream_free(stream, pointer);
+  if (custom == IN_ORDER) return free_in_order(stream, pointer);
   if (piece == NOTHING || __atomic_exchange_n(&arena_states[piece], FREED, __ATOMIC_RELAXED) != IN_USE) arena_misused = 1;
   return custom == KEEPING ? KEEPS : CUSHIM_SUCCESS;
 }

@@ -4,10 +4,13 @@ use super::Section;
 use crate::driver::{Answer, Cu, NON_BLOCKING, Outcome, yes};
 use crate::driver::{call, need};
 use crate::transcript::Lines;
-use cushim::driver::sys::{CUevent, CUstream};
+use cushim::driver::sys::{
+    CU_MEMPOOL_ATTR_USED_MEM_CURRENT, CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT,
+    CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream,
+};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "reset", parts: 1 + APART.len(), devices: 1, run };
+pub(super) const SECTION: Section = Section { name: "reset", parts: 2 + APART.len(), devices: 1, run };
 
 type Question = (&'static str, fn(&Cu, CUstream, CUevent) -> Answer);
 
@@ -26,6 +29,9 @@ const APART: &[Question] = &[
 ];
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
+    if part > APART.len() {
+        return memory_of_a_pool(t, cu);
+    }
     let context = cu.start()?;
     let (stream, event, memory) = (cu.stream(NON_BLOCKING)?, cu.event(0)?, cu.memory(4096)?);
     if let Some(apart) = part.checked_sub(1) {
@@ -54,5 +60,67 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     need!(cu, cuDevicePrimaryCtxRelease_11000(0))?;
     t.line("release of the retain before the reset", || call!(cu, cuDevicePrimaryCtxRelease_11000(0)));
     t.line("release over count", || call!(cu, cuDevicePrimaryCtxRelease_11000(0)));
+    Ok(())
+}
+
+fn context_of(cu: &Cu, address: CUdeviceptr) -> Answer {
+    let mut context: CUcontext = null_mut();
+    let asked = call!(
+        cu,
+        cuPointerGetAttribute_4000((&raw mut context).cast(), CU_POINTER_ATTRIBUTE_CONTEXT, address)
+    );
+    asked.then(|| if context.is_null() { "NULL" } else { "a context" })
+}
+
+fn id_of(cu: &Cu, address: CUdeviceptr) -> u64 {
+    let mut id = 0u64;
+    let _ =
+        call!(cu, cuPointerGetAttribute_4000((&raw mut id).cast(), CU_POINTER_ATTRIBUTE_BUFFER_ID, address));
+    id
+}
+
+fn used(cu: &Cu, pool: CUmemoryPool) -> Answer {
+    let mut bytes = 0u64;
+    let which = CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
+    call!(cu, cuMemPoolGetAttribute_11020(pool, which, (&raw mut bytes).cast())).then(|| bytes)
+}
+
+/// Memory of the default pool, of streams of the context that is reset and of one that is not.
+fn memory_of_a_pool(t: &mut Lines, cu: &Cu) -> Outcome {
+    let reset = cu.start()?;
+    let (gone, pool) = (cu.stream(NON_BLOCKING)?, cu.default_pool()?);
+    let mine = cu.context()?;
+    let there = cu.stream(NON_BLOCKING)?;
+    need!(cu, cuCtxSetCurrent_4000(reset))?;
+    let [mut first, mut second, mut living] = [0; 3];
+    for (address, stream) in [(&mut first, gone), (&mut second, gone), (&mut living, there)] {
+        need!(cu, cuMemAllocAsync_11020(&raw mut *address, 4096, stream))?;
+        need!(cu, cuStreamSynchronize_2000(stream))?;
+    }
+    let id = id_of(cu, first);
+    t.line("memory of a pool: its context", || context_of(cu, first));
+    t.line("  and that of another context's stream", || context_of(cu, living));
+    t.line("  used", || used(cu, pool));
+    need!(cu, cuDevicePrimaryCtxReset_11000(0))?;
+    need!(cu, cuCtxSetCurrent_4000(mine))?;
+    t.line("after the reset: its context", || context_of(cu, first));
+    t.line("  has the same buffer ID", || yes(id_of(cu, first) == id));
+    t.line("  used", || used(cu, pool));
+    t.line("  memset in a stream of another context", || {
+        call!(cu, cuMemsetD8Async_3020(first, 1, 4096, there))
+            .and(|| call!(cu, cuStreamSynchronize_2000(there)))
+    });
+    t.line("  cuMemFreeAsync in a stream of the reset one", || call!(cu, cuMemFreeAsync_11020(living, gone)));
+    t.line("  cuMemFreeAsync in a stream of another", || {
+        call!(cu, cuMemFreeAsync_11020(first, there)).and(|| call!(cu, cuStreamSynchronize_2000(there)))
+    });
+    t.line("  used", || used(cu, pool));
+    t.line("  cuMemFree after it", || call!(cu, cuMemFree_3020(first)));
+    t.line("  cuMemFreeAsync of another stream's", || {
+        call!(cu, cuMemFreeAsync_11020(living, there)).and(|| call!(cu, cuStreamSynchronize_2000(there)))
+    });
+    t.line("  used", || used(cu, pool));
+    t.line("  cuMemFree of what is left", || call!(cu, cuMemFree_3020(second)));
+    t.line("  and again", || call!(cu, cuMemFree_3020(second)));
     Ok(())
 }

@@ -80,6 +80,9 @@ fn counted_by_kind_and_dumped() {
         );
 
         assert_eq!(cu.call("cuDevicePrimaryCtxReset_v2", &[0]), 0);
+        assert_eq!(cu.call("softcuda_live_objects", &[]), 2, "memory of a pool is no context's");
+        assert_eq!(cu.call("cuCtxSetCurrent", &[0]), 0);
+        assert_eq!(cu.call("cuMemFree_v2", &[ordered]), 0);
         assert_eq!(dump(&cu), format!("memory pool {pool:#x}, device 0\n"), "a pool is the device's");
         assert_eq!(cu.call("softcuda_live_objects", &[]), 1);
     });

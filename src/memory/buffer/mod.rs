@@ -316,9 +316,10 @@ impl Buffer {
         };
         stream.same_driver(self.driver(), self.as_ref())?;
         let Some(resource) = self.resource() else { return Ok(Standing::Unknown) };
-        // What was destroyed with its context needs no stream.
-        if self.went_with_context(resource) {
-            return Ok(Standing::Gone);
+        // What was destroyed with its context needs no stream. Memory of a pool stays, and is freed in a stream that is there.
+        let is_context_gone = self.went_with_context(resource);
+        if is_context_gone && !resource.is_pool() {
+            return Ok(Standing::ContextGone);
         }
         // Who names a stream under capture means what is captured there; the one that is recorded is perhaps captured by chance.
         if !is_named && resource.waits_for_capture(stream) {
@@ -332,7 +333,7 @@ impl Buffer {
                 "memory is freed when that has done its work: destroy the buffer after the capture, or on another stream",
             )?;
         }
-        Ok(Standing::There)
+        Ok(if is_context_gone { Standing::ContextGone } else { Standing::There })
     }
 
     /// The same for the deallocation stream that it has, where that means the same stream on each thread and cannot be under
@@ -341,7 +342,8 @@ impl Buffer {
     pub(crate) fn standing_in_order(&self) -> Option<Standing> {
         let resource = self.resource()?;
         let is_plain = self.order.lock().as_ref().is_some_and(Order::is_plain);
-        is_plain.then(|| if self.went_with_context(resource) { Standing::Gone } else { Standing::There })
+        is_plain
+            .then(|| if self.went_with_context(resource) { Standing::ContextGone } else { Standing::There })
     }
 
     /// Ends a hold. A stream that means another one on each thread can be named now, and perhaps not when the last hold
@@ -368,8 +370,8 @@ impl Buffer {
         self.let_go();
     }
 
-    /// Whether the memory was destroyed with its context, so that nothing is left to free. The caller's own resources decide
-    /// for themselves.
+    /// Whether the context of the memory is gone, so that nothing is left to free unless it is a pool's. The caller's own resources
+    /// decide for themselves.
     fn went_with_context(&self, resource: &Resource) -> bool {
         !resource.is_custom() && self.known.origin.as_ref().is_some_and(|origin| origin.is_gone())
     }

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::event::{Event, EventOptions};
+use crate::memory::resource::stand_in_for;
 use crate::object::error::Error;
 use crate::object::thread::ThreadId;
 use crate::stream::{Stream, StreamKind, StreamOptions};
@@ -65,16 +66,18 @@ impl Order {
     ///
     /// Another thread's stream cannot be named. A new stream then takes its place, which waits for the mark, and goes on by
     /// itself after it is destroyed; where there is no mark, all work of the context is waited for. What was in a stream that
-    /// was destroyed with its context is over: a stream of `origin`, the context in which the memory came, takes its place.
+    /// was destroyed with its context is over: a stream of `origin`, the context in which the memory came, takes its place, or, where that
+    /// is known to be gone, too, of the device's primary context.
     #[inline]
     pub(super) fn stand_in_to_free_on(
         &self,
         origin: Option<&Arc<Context>>,
+        is_origin_gone: bool,
     ) -> Result<Option<Arc<Stream>>, Error> {
-        if let Some(origin) = origin.filter(|origin| !Arc::ptr_eq(origin, self.stream.context()))
-            && self.stream.context().is_gone()
-        {
-            return Stream::create(origin, &StreamOptions::default()).map(Some);
+        let context = self.stream.context();
+        let is_elsewhere = origin.is_some_and(|origin| !Arc::ptr_eq(origin, context));
+        if (is_elsewhere || is_origin_gone) && context.is_gone() {
+            return stand_in_for(context, origin.filter(|_| !is_origin_gone)).map(Some);
         }
         if self.is_here() { Ok(None) } else { self.stand_in_for_another_thread().map(Some) }
     }

@@ -3,7 +3,7 @@
 use super::known::capture_of;
 use super::order::Order;
 use super::{Buffer, Home};
-use crate::context::Context;
+use crate::context::{Context, is_sticky};
 use crate::driver::Driver;
 use crate::memory::{Block, DevicePointer, Resource};
 use crate::object::error::{Error, Status, Subject};
@@ -19,14 +19,14 @@ pub(crate) enum Standing {
     Unknown,
     /// It is there, and the stream to free it in is not being captured.
     There,
-    /// It went with its context.
-    Gone,
+    /// Its context is gone, and so is the memory unless it is a pool's.
+    ContextGone,
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
         let Some(Home::Resource(resource)) = self.home.take() else { return };
-        let remains = Remains {
+        let mut remains = Remains {
             resource,
             order: self.order.get_mut().take(),
             origin: self.known.origin.take(),
@@ -38,8 +38,11 @@ impl Drop for Buffer {
         if self.pointer.is_null() {
             return;
         }
-        if remains.is_gone() {
-            return remains.went(self);
+        if remains.is_context_gone() {
+            if !remains.resource.is_pool() {
+                return remains.went(self);
+            }
+            remains.standing = Standing::ContextGone;
         }
         // SAFETY: the memory came from the resource, and nobody holds it any more.
         native::release_by(self, remains, |remains, buffer| unsafe { remains.free(buffer) });
@@ -66,21 +69,21 @@ struct Remains {
 }
 
 impl Remains {
-    /// Whether the memory was destroyed with its context.
-    fn is_gone(&self) -> bool {
+    /// Whether the context of the memory is gone.
+    fn is_context_gone(&self) -> bool {
         match self.standing {
             Standing::Unknown => {
                 !self.resource.is_custom() && self.origin.as_ref().is_some_and(|origin| origin.is_gone())
             }
-            known => known == Standing::Gone,
+            known => known == Standing::ContextGone,
         }
     }
 
-    /// The memory went with its context, unless it was another's, or a pool's, which driver 580 keeps (measured), and is still there: nobody
-    /// can tell whether that is still the same memory, so it is not freed, and the error says so.
+    /// The memory went with its context, unless it was another's and is still there: nobody can tell whether that is still the same
+    /// memory, so it is not freed, and the error says so.
     #[cold]
     fn went(&self, buffer: &dyn Subject) {
-        if let Some(origin) = self.origin.as_ref().filter(|_| self.is_taken_in || self.resource.is_pool()) {
+        if let Some(origin) = self.origin.as_ref().filter(|_| self.is_taken_in) {
             report(self.resource.driver(), origin.check_went_with_it(self.block.address, buffer));
         }
     }
@@ -91,19 +94,37 @@ impl Remains {
     /// As for [`Resource::deallocate`], in the order of the stream.
     unsafe fn free(&self, buffer: &dyn Subject) -> Result<(), Error> {
         // SAFETY: as the caller vouches.
-        let freed = unsafe { self.free_in_order() };
+        let mut freed = unsafe { self.free_in_order(self.standing) };
+        if freed.is_err() && self.is_pool_of_gone() {
+            // The driver could not be asked before, or others have reset the context since. What it refused is still there.
+            // SAFETY: as the caller vouches.
+            freed = unsafe { self.free_in_order(Standing::ContextGone) };
+        }
         let freed = match &self.origin {
+            Some(origin) if self.resource.is_pool() => origin.forgiven_if_corrupted(freed),
             Some(origin) => origin.forgiven(freed),
             None => freed,
         };
-        freed.map_err(|failure| self.leaked(failure, buffer))
+        match freed {
+            // A reset does not mend what is corrupted, and all of that ends with the process.
+            Err(failure) if self.resource.is_pool() && is_sticky(failure.status) => Ok(()),
+            freed => freed.map_err(|failure| self.leaked(failure, buffer)),
+        }
+    }
+
+    /// Whether it is by now known that the context of a pool's memory is gone, which it was not when the free began.
+    #[cold]
+    fn is_pool_of_gone(&self) -> bool {
+        let is_gone = || self.origin.as_ref().is_some_and(|origin| origin.is_known_gone());
+        self.resource.is_pool() && self.standing != Standing::ContextGone && is_gone()
     }
 
     /// # Safety
     /// As for [`free`](Self::free).
-    unsafe fn free_in_order(&self) -> Result<(), Error> {
-        let order = self.order.as_ref();
-        let stand_in = match order.map(|order| order.stand_in_to_free_on(self.origin.as_ref())).transpose() {
+    unsafe fn free_in_order(&self, standing: Standing) -> Result<(), Error> {
+        let (order, is_gone) = (self.order.as_ref(), standing == Standing::ContextGone);
+        let stand_in = order.map(|order| order.stand_in_to_free_on(self.origin.as_ref(), is_gone));
+        let stand_in = match stand_in.transpose() {
             Err(_) if self.resource.is_custom() => None,
             stand_in => stand_in?.flatten(),
         };
@@ -114,7 +135,7 @@ impl Remains {
         }
         let pointer = DevicePointer(self.block.address);
         // SAFETY: as the caller vouches.
-        unsafe { self.resource.free_at_last(pointer, self.block.bytes, stream, self.standing) }
+        unsafe { self.resource.free_at_last(pointer, self.block.bytes, stream, standing) }
     }
 
     /// The error of a free, with what a reader of the log needs to find the memory.

@@ -5,6 +5,7 @@
 //! | `properties` | what may be done with a resource's memory |
 //! | `pool` | pools, of the device, of the host and of managed memory |
 //! | `remains` | the end of a pool |
+//! | `stranded` | memory whose stream went with its context |
 //! | `attributes` | what a pool tells of itself, and is told |
 //! | `peers` | the devices that may use a pool's memory |
 //! | `pinned` | page-locked host memory |
@@ -26,6 +27,7 @@ mod pinned;
 mod pool;
 mod properties;
 mod remains;
+mod stranded;
 mod synchronous;
 
 pub(crate) use arena::ArenaBlock;
@@ -36,6 +38,7 @@ pub use peers::PeerChange;
 pub use pinned::{PinnedForm, PinnedResourceOptions};
 pub use pool::{DevicePoolOptions, PoolChoice};
 pub use properties::Properties;
+pub(crate) use stranded::stand_in_for;
 
 use super::buffer::Standing;
 use super::{Block, DevicePointer};
@@ -345,7 +348,8 @@ impl Resource {
     ) -> Result<(), Error> {
         let wait = stream.filter(|_| !self.properties.stream_ordered);
         let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
-        if let (Source::Pool(_), Standing::Unknown, Some(stream)) = (&self.source, standing, stream)
+        if let (Source::Pool(_), Standing::Unknown | Standing::ContextGone, Some(stream)) =
+            (&self.source, standing, stream)
             && stream.is_capturing().unwrap_or(false)
         {
             // SAFETY: as the caller vouches.
@@ -372,9 +376,12 @@ impl Resource {
             if stream.is_capturing().unwrap_or(false) {
                 return false;
             }
+            let gone = stream.context().is_gone().then(|| stand_in_for(stream.context(), None)).transpose();
             // SAFETY: as the caller vouches; this is reached once.
-            let freed = unsafe { resource.free_now(pointer, bytes, Some(&stream)) };
-            let freed = stream.context().forgiven(freed);
+            let freed = gone.and_then(|stand_in| unsafe {
+                resource.free_now(pointer, bytes, Some(stand_in.as_ref().unwrap_or(&stream)))
+            });
+            let freed = stream.context().forgiven_if_corrupted(freed);
             report(&resource.driver, freed.map_err(|failure| leaked(failure, &resource, pointer, bytes)));
             true
         });

@@ -143,8 +143,10 @@ fn value(
     let out_of_reach = allocation.is_device() && allocation.pages.is_none();
     let block = allocation.address / BLOCK * BLOCK;
     Ok(match attribute {
-        // A graph's is no context's (measured).
-        CU_POINTER_ATTRIBUTE_CONTEXT if allocation.of_graph().is_some() => Value::Large(0),
+        // A graph's is no context's, and neither is a pool's (measured).
+        CU_POINTER_ATTRIBUTE_CONTEXT if allocation.of_graph().is_some() || allocation.is_pooled() => {
+            Value::Large(0)
+        }
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Large(allocation.owner.context() as u64),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Small(memory_type(allocation)),
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Large(ptr),

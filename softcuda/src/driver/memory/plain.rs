@@ -53,8 +53,9 @@ fn add(owner: Arc<Activation>, size: usize, kind: fn(Range) -> Kind) -> Result<A
 
 /// Frees what starts at the address when all work of its context is finished, as the measured driver does.
 pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
-    let owner = table::find(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    owner.owner.health()?;
+    let found = table::find(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    // Memory of a pool outlives the context that it was allocated in (measured).
+    if found.is_pooled() { found.owner.fault() } else { found.owner.health() }?;
     capture::check_unsafe()?;
     let allocation = table::remove(address, wanted).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let owner = &allocation.owner;

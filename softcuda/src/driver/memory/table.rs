@@ -196,6 +196,11 @@ impl Allocation {
         self.of_graph().is_none_or(GraphMemory::is_allocated)
     }
 
+    /// Whether it is memory of a pool, which no context takes with it.
+    pub(crate) fn is_pooled(&self) -> bool {
+        matches!(self.kind, Kind::Pooled(_))
+    }
+
     /// What it is to graphs, if it is memory of one.
     pub(crate) fn of_graph(&self) -> Option<&GraphMemory> {
         match &self.kind {
@@ -370,11 +375,13 @@ pub(crate) fn forget_stream(stream: u64) {
     }
 }
 
-/// Drops everything that belongs to a context that has ended.
+/// Drops everything that belongs to a context that has ended. Memory of a pool belongs to none (measured).
 fn forget(owner: &Arc<Activation>) {
-    TABLE.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+    let stays =
+        |allocation: &Arc<Allocation>| allocation.is_pooled() || !Arc::ptr_eq(&allocation.owner, owner);
+    TABLE.write().retain(|_, allocation| stays(allocation));
     for others in [&LEAVING, &EARLIER] {
-        others.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+        others.write().retain(|_, allocation| stays(allocation));
     }
     release_kept(owner.device());
 }

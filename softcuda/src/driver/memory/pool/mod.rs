@@ -244,7 +244,7 @@ impl Pooled {
 }
 
 impl Drop for Pooled {
-    /// For memory that nobody freed: its context has ended.
+    /// For memory that nobody freed.
     fn drop(&mut self) {
         self.release(None);
     }
