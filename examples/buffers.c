@@ -16,7 +16,7 @@ static int failed(const char *what) {
 
 /* Fills one buffer, and copies it to the other. */
 static cushim_status fill_and_copy(cushim_stream stream, cushim_buffer to, cushim_buffer from) {
-  const cushim_place source = cushim_at_buffer(from, 0), destination = cushim_at_buffer(to, 0);
+  const cushim_endpoint source = cushim_endpoint_buffer(from, 0), destination = cushim_endpoint_buffer(to, 0);
   cushim_status status = cushim_stream_fill(stream, &source, 42, 1, BYTES);
   return status ? status : cushim_stream_copy(stream, &destination, &source, BYTES);
 }
@@ -26,7 +26,7 @@ static int through_the_device(cushim_device device, cushim_resource pinned, cush
   cushim_buffer on_device = NULL, on_host = NULL;
   uint64_t address = 0;
   int status = 1;
-  if (cushim_device_allocate(device, stream, BYTES, &on_device) || cushim_buffer_create(pinned, stream, BYTES, &on_host)) {
+  if (cushim_buffer_create_default(device, stream, BYTES, &on_device) || cushim_buffer_create(pinned, stream, BYTES, &on_host)) {
     failed("allocation");
   } else if (fill_and_copy(stream, on_host, on_device) || cushim_stream_synchronize(stream) ||
              cushim_buffer_get_pointer(on_host, &address)) {

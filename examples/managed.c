@@ -61,7 +61,7 @@ int main(void) {
   check(cushim_buffer_get_pointer(buffer, &memory));
   for (int i = 0; i < BLOCKS; i++) {
     /* A part of a buffer; memory of any other allocator is CUSHIM_RANGE_POINTER. */
-    blocks[i] = cushim_range_of_part(buffer, (size_t)i * BYTES, BYTES);
+    blocks[i] = cushim_range_buffer(buffer, (size_t)i * BYTES, BYTES);
   }
 
   /* The last block is a table that everybody reads; the others stay on the device, where the host reaches them. */
@@ -72,7 +72,7 @@ int main(void) {
   /* One call on a driver of CUDA 13, a loop on older ones. */
   check(cushim_stream_prefetch_batch(stream, blocks, BLOCKS, &first, 1, NULL));
   for (int i = 0; i < BLOCKS; i++) {
-    cushim_place block = cushim_at_buffer(buffer, (size_t)i * BYTES);
+    cushim_endpoint block = cushim_endpoint_buffer(buffer, (size_t)i * BYTES);
     check(cushim_stream_fill(stream, &block, 10 + (uint32_t)i, 1, BYTES));
   }
   check(cushim_stream_synchronize(stream));

@@ -51,7 +51,7 @@ int main(void) {
 
   cushim_stream filling = new_stream(context, "filling"), copying = new_stream(context, "copying");
   cushim_event begun = new_event(context), filled = new_event(context), copied = new_event(context);
-  cushim_place on_device = cushim_at_device(memory), on_host = cushim_at_host(host);
+  cushim_endpoint on_device = cushim_endpoint_device(memory), on_host = cushim_endpoint_host(host);
 
   /* Nothing here waits; the second stream does, for the first. */
   check(cushim_event_record(begun, filling));

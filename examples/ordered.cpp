@@ -14,7 +14,7 @@ void run() {
   const cushim::driver driver = cushim::driver::open();
   const cushim::device_ref device = driver.get_device(0);
   const cushim::context context = cushim::context::retain_primary(device);
-  const cushim::resource memory = cushim::resource::synchronous(context);
+  const cushim::resource memory = cushim::resource::device(context);
   const cushim::buffer buffer = memory.allocate(count * sizeof value);
   const auto host = context.allocate_host<std::uint32_t>(count); // page-locked
 

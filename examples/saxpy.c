@@ -42,21 +42,21 @@ static void check(cushim_status status, const char *what) {
   exit(1);
 }
 
-static cushim_place host(void *address) {
-  cushim_place place = {0};
-  place.kind = CUSHIM_PLACE_HOST;
+static cushim_endpoint host(void *address) {
+  cushim_endpoint place = {0};
+  place.kind = CUSHIM_ENDPOINT_HOST;
   place.address = (uint64_t)(uintptr_t)address;
   return place;
 }
 
-static cushim_place device(uint64_t pointer) {
-  cushim_place place = {0};
-  place.kind = CUSHIM_PLACE_DEVICE;
+static cushim_endpoint device(uint64_t pointer) {
+  cushim_endpoint place = {0};
+  place.kind = CUSHIM_ENDPOINT_DEVICE;
   place.address = pointer;
   return place;
 }
 
-static void copy(cushim_stream stream, cushim_place to, cushim_place from, size_t bytes) {
+static void copy(cushim_stream stream, cushim_endpoint to, cushim_endpoint from, size_t bytes) {
   check(cushim_stream_copy(stream, &to, &from, bytes), "copy");
 }
 

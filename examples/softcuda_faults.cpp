@@ -13,7 +13,7 @@ constexpr std::size_t size = 4096;
 
 // The piece: two buffers, one filled and copied to the other. What an exception leaves is freed by the owners.
 void fill_and_copy(cushim::context_ref context) {
-  const cushim::resource memory = cushim::resource::synchronous(context);
+  const cushim::resource memory = cushim::resource::device(context);
   const cushim::buffer from = memory.allocate(size), to = memory.allocate(size);
   context.fill<std::uint8_t>(from, 1);
   context.copy(to, from, size);

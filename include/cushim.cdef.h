@@ -37,20 +37,22 @@ typedef int32_t cushim_batch_flags;
 typedef int32_t cushim_builder_kind;
 typedef int32_t cushim_builder_state;
 typedef int32_t cushim_capture_mode;
-typedef int32_t cushim_child_how;
+typedef int32_t cushim_child_ownership;
 typedef int32_t cushim_condition_flags;
 typedef int32_t cushim_conditional_kind;
 typedef int32_t cushim_context_kind;
 typedef int32_t cushim_copy_flags;
 typedef int32_t cushim_dlpack_flags;
+typedef int32_t cushim_drain_item_kind;
 typedef int32_t cushim_driver_flags;
 typedef int32_t cushim_driver_kind;
 typedef struct cushim_driver_table cushim_driver_table;
+typedef int32_t cushim_endpoint_flags;
+typedef int32_t cushim_endpoint_kind;
 typedef int32_t cushim_event_flags;
 typedef int32_t cushim_exec_flags;
 typedef int32_t cushim_graph_allocation_flags;
 typedef int32_t cushim_host_flags;
-typedef int32_t cushim_item_kind;
 typedef int32_t cushim_json_flags;
 typedef int32_t cushim_launch_flags;
 typedef int32_t cushim_library_flags;
@@ -61,10 +63,7 @@ typedef int32_t cushim_memory_action;
 typedef int32_t cushim_memory_sync_domain;
 typedef int32_t cushim_node_type;
 typedef int32_t cushim_ownership;
-typedef int32_t cushim_peer_change;
 typedef int32_t cushim_pinned_form;
-typedef int32_t cushim_place_flags;
-typedef int32_t cushim_place_kind;
 typedef int32_t cushim_pool_attribute;
 typedef int32_t cushim_pool_choice;
 typedef int32_t cushim_range_kind;
@@ -159,15 +158,15 @@ enum {
   CUSHIM_EVENT_INTERPROCESS = 4
 };
 enum {
-  CUSHIM_PLACE_HOST = 1,
-  CUSHIM_PLACE_DEVICE = 2,
-  CUSHIM_PLACE_ARRAY = 3,
-  CUSHIM_PLACE_AUTO = 4,
-  CUSHIM_PLACE_BUFFER = 5
+  CUSHIM_ENDPOINT_HOST = 1,
+  CUSHIM_ENDPOINT_DEVICE = 2,
+  CUSHIM_ENDPOINT_ARRAY = 3,
+  CUSHIM_ENDPOINT_AUTO = 4,
+  CUSHIM_ENDPOINT_BUFFER = 5
 };
 enum {
-  CUSHIM_PLACE_KEEP_BYTES = 1,
-  CUSHIM_PLACE_CALLER_KEEPS = 2
+  CUSHIM_ENDPOINT_KEEP_BYTES = 1,
+  CUSHIM_ENDPOINT_CALLER_KEEPS = 2
 };
 enum {
   CUSHIM_SOURCE_IN_STREAM_ORDER = 1,
@@ -216,17 +215,17 @@ enum {
   CUSHIM_ATTACH_SINGLE = 4
 };
 enum {
-  CUSHIM_ITEM_RELEASE = 1,
-  CUSHIM_ITEM_HOST_FUNCTION = 2,
-  CUSHIM_ITEM_LOG_LINE = 3
+  CUSHIM_DRAIN_RELEASE = 1,
+  CUSHIM_DRAIN_HOST_FUNCTION = 2,
+  CUSHIM_DRAIN_LOG_LINE = 3
 };
 enum {
   CUSHIM_RESOURCE_DEVICE_POOL = 1,
   CUSHIM_RESOURCE_PINNED_POOL = 2,
-  CUSHIM_RESOURCE_PAGE_LOCKED = 3,
+  CUSHIM_RESOURCE_PINNED = 3,
   CUSHIM_RESOURCE_MANAGED = 4,
   CUSHIM_RESOURCE_MANAGED_POOL = 5,
-  CUSHIM_RESOURCE_SYNCHRONOUS = 6,
+  CUSHIM_RESOURCE_DEVICE = 6,
   CUSHIM_RESOURCE_CUSTOM = 7,
   CUSHIM_RESOURCE_GRAPH = 8,
   CUSHIM_RESOURCE_ARENA = 9
@@ -238,7 +237,7 @@ enum {
 };
 enum {
   CUSHIM_PINNED_ANY = 0,
-  CUSHIM_PINNED_PAGE_LOCKED = 1,
+  CUSHIM_PINNED_SYNCHRONOUS = 1,
   CUSHIM_PINNED_POOL = 2
 };
 enum {
@@ -255,11 +254,6 @@ enum {
   CUSHIM_POOL_USED_HIGH = 8
 };
 enum {
-  CUSHIM_PEERS_REPLACE = 0,
-  CUSHIM_PEERS_ADD = 1,
-  CUSHIM_PEERS_REMOVE = 2
-};
-enum {
   CUSHIM_DLPACK_READ_ONLY = 1,
   CUSHIM_DLPACK_UNVERSIONED = 2,
   CUSHIM_DLPACK_PULL = 4
@@ -273,7 +267,7 @@ enum {
   CUSHIM_ARG_BYTES = 1,
   CUSHIM_ARG_OWNED = 2,
   CUSHIM_ARG_BUFFER = 3,
-  CUSHIM_ARG_PLACE = 4,
+  CUSHIM_ARG_ENDPOINT = 4,
   CUSHIM_ARG_CONDITION = 5,
   CUSHIM_ARG_PARAMETER = 6
 };
@@ -680,14 +674,14 @@ typedef struct cushim_symbol cushim_symbol;
 typedef struct cushim_context_options cushim_context_options;
 typedef struct cushim_stream_options cushim_stream_options;
 typedef struct cushim_event_options cushim_event_options;
-typedef struct cushim_place cushim_place;
+typedef struct cushim_endpoint cushim_endpoint;
 typedef struct cushim_extent cushim_extent;
 typedef struct cushim_pointer_attributes cushim_pointer_attributes;
 typedef struct cushim_batch_options cushim_batch_options;
 typedef struct cushim_location cushim_location;
 typedef struct cushim_range cushim_range;
 typedef struct cushim_owner cushim_owner;
-typedef struct cushim_item cushim_item;
+typedef struct cushim_drain_item cushim_drain_item;
 typedef struct cushim_memory_properties cushim_memory_properties;
 typedef struct cushim_device_pool_options cushim_device_pool_options;
 typedef struct cushim_pinned_options cushim_pinned_options;
@@ -723,7 +717,7 @@ typedef int (*cushim_driver_getter)(void *user, const char *symbol, void **addre
 typedef void (*cushim_release_function)(void *data);
 typedef void (*cushim_host_function)(void *data);
 typedef cushim_status (*cushim_allocate_function)(void *user, cushim_stream stream, size_t bytes, uint64_t *pointer);
-typedef cushim_status (*cushim_deallocate_function)(void *user, cushim_stream stream, uint64_t pointer, size_t bytes);
+typedef cushim_status (*cushim_free_function)(void *user, cushim_stream stream, uint64_t pointer, size_t bytes);
 typedef cushim_status (*cushim_properties_function)(void *user, cushim_memory_properties *properties);
 typedef size_t (*cushim_block_shared_memory)(void *data, uint32_t threads);
 typedef void (*cushim_log_callback)(void *user, cushim_log_level level, const char *target, const char *message);
@@ -791,8 +785,8 @@ struct cushim_event_options {
   uint32_t flags;
   uint32_t reserved;
 };
-struct cushim_place {
-  cushim_place_kind kind;
+struct cushim_endpoint {
+  cushim_endpoint_kind kind;
   uint32_t flags;
   uint64_t address;
   uint64_t offset;
@@ -842,8 +836,8 @@ struct cushim_owner {
   void *data;
   cushim_release_function release;
 };
-struct cushim_item {
-  cushim_item_kind kind;
+struct cushim_drain_item {
+  cushim_drain_item_kind kind;
   cushim_log_level level;
   void *data;
   char target[48];
@@ -878,7 +872,7 @@ struct cushim_resource_functions {
   size_t struct_size;
   void *user;
   cushim_allocate_function allocate;
-  cushim_deallocate_function deallocate;
+  cushim_free_function free;
   cushim_release_function destroy;
   cushim_properties_function properties;
 };
@@ -970,7 +964,7 @@ struct cushim_graph_memory {
   uint64_t reserved_peak;
 };
 struct cushim_region {
-  cushim_place place;
+  cushim_endpoint endpoint;
   size_t x;
   size_t y;
   size_t z;
@@ -984,14 +978,14 @@ struct cushim_copy_attributes {
   cushim_location destination_hint;
 };
 struct cushim_copy {
-  cushim_place to;
-  cushim_place from;
+  cushim_endpoint to;
+  cushim_endpoint from;
   size_t bytes;
 };
 struct cushim_memory_operation {
   cushim_memory_action action;
   uint32_t flags;
-  cushim_place at;
+  cushim_endpoint at;
   uint64_t value;
 };
 struct cushim_range_attributes {
@@ -1038,7 +1032,7 @@ struct cushim_graph_allocation {
 };
 struct cushim_fill_node {
   size_t struct_size;
-  cushim_place to;
+  cushim_endpoint to;
   size_t pitch;
   uint32_t value;
   int32_t value_bytes;
@@ -1080,9 +1074,9 @@ const cushim_driver_table *cushim_driver_default_table(cushim_table_kind kind);
 int32_t cushim_table_missing(const cushim_driver_table *table, const char *name, int32_t abi);
 cushim_status cushim_driver_lookup(cushim_driver driver, const char *name, int32_t abi, cushim_table_kind kind, void **function);
 cushim_status cushim_driver_get_info(cushim_driver driver, cushim_driver_info *info);
-cushim_status cushim_driver_candidate_at(cushim_driver driver, size_t index, cushim_candidate *candidate);
+cushim_status cushim_driver_get_candidate(cushim_driver driver, size_t index, cushim_candidate *candidate);
 size_t cushim_symbol_count(void);
-cushim_status cushim_driver_symbol_at(cushim_driver driver, size_t index, cushim_table_kind kind, cushim_symbol *symbol);
+cushim_status cushim_driver_get_symbol(cushim_driver driver, size_t index, cushim_table_kind kind, cushim_symbol *symbol);
 cushim_status cushim_error_take(cushim_error *error);
 cushim_status cushim_error_ref(cushim_error error, cushim_error *reference);
 cushim_status cushim_error_destroy(cushim_error error);
@@ -1176,15 +1170,15 @@ cushim_status cushim_context_free(cushim_context context, uint64_t pointer);
 cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_t *pointer);
 cushim_status cushim_stream_free(cushim_stream stream, uint64_t pointer);
 cushim_status cushim_context_get_memory_info(cushim_context context, size_t *free, size_t *total);
-cushim_status cushim_stream_copy(cushim_stream stream, const cushim_place *to, const cushim_place *from, size_t bytes);
+cushim_status cushim_stream_copy(cushim_stream stream, const cushim_endpoint *to, const cushim_endpoint *from, size_t bytes);
 cushim_status cushim_stream_copy_3d(cushim_stream stream, const cushim_region *to, const cushim_region *from, const cushim_extent *extent);
-cushim_status cushim_context_copy(cushim_context context, const cushim_place *to, const cushim_place *from, size_t bytes);
+cushim_status cushim_context_copy(cushim_context context, const cushim_endpoint *to, const cushim_endpoint *from, size_t bytes);
 cushim_status cushim_context_copy_3d(cushim_context context, const cushim_region *to, const cushim_region *from, const cushim_extent *extent);
-cushim_status cushim_stream_fill(cushim_stream stream, const cushim_place *to, uint32_t value, int32_t value_bytes, size_t count);
-cushim_status cushim_stream_fill_2d(cushim_stream stream, const cushim_place *to, size_t pitch, uint32_t value, int32_t value_bytes, size_t width, size_t height);
-cushim_status cushim_context_fill(cushim_context context, const cushim_place *to, uint32_t value, int32_t value_bytes, size_t count);
-cushim_status cushim_context_fill_2d(cushim_context context, const cushim_place *to, size_t pitch, uint32_t value, int32_t value_bytes, size_t width, size_t height);
-cushim_status cushim_stream_copy_with_attributes(cushim_stream stream, const cushim_place *to, const cushim_place *from, size_t bytes, const cushim_copy_attributes *attributes);
+cushim_status cushim_stream_fill(cushim_stream stream, const cushim_endpoint *to, uint32_t value, int32_t value_bytes, size_t count);
+cushim_status cushim_stream_fill_2d(cushim_stream stream, const cushim_endpoint *to, size_t pitch, uint32_t value, int32_t value_bytes, size_t width, size_t height);
+cushim_status cushim_context_fill(cushim_context context, const cushim_endpoint *to, uint32_t value, int32_t value_bytes, size_t count);
+cushim_status cushim_context_fill_2d(cushim_context context, const cushim_endpoint *to, size_t pitch, uint32_t value, int32_t value_bytes, size_t width, size_t height);
+cushim_status cushim_stream_copy_with_attributes(cushim_stream stream, const cushim_endpoint *to, const cushim_endpoint *from, size_t bytes, const cushim_copy_attributes *attributes);
 cushim_status cushim_stream_copy_batch(cushim_stream stream, const cushim_copy *copies, size_t copy_count, const cushim_copy_attributes *attributes, size_t attribute_count, const cushim_batch_options *options);
 cushim_status cushim_stream_memory_operations(cushim_stream stream, const cushim_memory_operation *operations, size_t operation_count);
 cushim_status cushim_context_allocate_host(cushim_context context, size_t bytes, uint32_t flags, void **address);
@@ -1208,12 +1202,12 @@ cushim_status cushim_context_get_accessed_by(cushim_context context, const cushi
 cushim_status cushim_context_add_accessed_by(cushim_context context, const cushim_range *range, const cushim_location *accessors, size_t accessor_count);
 cushim_status cushim_context_remove_accessed_by(cushim_context context, const cushim_range *range, const cushim_location *accessors, size_t accessor_count);
 cushim_status cushim_context_set_accessed_by(cushim_context context, const cushim_range *range, const cushim_location *accessors, size_t accessor_count);
-cushim_status cushim_stream_host_function(cushim_stream stream, cushim_host_function function, void *data, const cushim_owner *owner);
-cushim_status cushim_stream_host_function_bytes(cushim_stream stream, cushim_host_function function, const void *bytes, size_t size);
-cushim_status cushim_drain(cushim_item *items, size_t stride, size_t capacity, size_t *count);
+cushim_status cushim_stream_launch_host_function(cushim_stream stream, cushim_host_function function, void *data, const cushim_owner *owner);
+cushim_status cushim_stream_launch_host_function_bytes(cushim_stream stream, cushim_host_function function, const void *bytes, size_t size);
+cushim_status cushim_drain(cushim_drain_item *items, size_t stride, size_t capacity, size_t *count);
 cushim_status cushim_drain_fd(int32_t *fd);
 cushim_status cushim_get_leaked_releases(uint64_t *count);
-cushim_status cushim_flush_callbacks(int64_t timeout_ms, int32_t *done);
+cushim_status cushim_flush_callbacks(uint64_t nanoseconds, int32_t *done);
 cushim_status cushim_resource_ref(cushim_resource resource, cushim_resource *reference);
 cushim_status cushim_resource_destroy(cushim_resource resource);
 cushim_status cushim_resource_get_driver(cushim_resource resource, cushim_driver *driver);
@@ -1224,18 +1218,20 @@ cushim_status cushim_resource_create_device_pool(cushim_device device, const cus
 cushim_status cushim_resource_wrap_pool(cushim_device device, CUmemoryPool native, cushim_ownership ownership, cushim_resource *resource);
 cushim_status cushim_resource_create_pinned(cushim_context context, const cushim_pinned_options *options, cushim_resource *resource);
 cushim_status cushim_resource_create_managed(cushim_context context, const cushim_managed_options *options, cushim_resource *resource);
-cushim_status cushim_resource_create_synchronous(cushim_context context, cushim_resource *resource);
+cushim_status cushim_resource_create_device(cushim_context context, cushim_resource *resource);
 cushim_status cushim_resource_create_graph(cushim_device device, cushim_resource *resource);
 cushim_status cushim_resource_create_arena(cushim_context context, size_t bytes, cushim_resource *resource);
 cushim_status cushim_resource_get_arena_bytes(cushim_resource resource, size_t *bytes);
 cushim_status cushim_resource_create_custom(cushim_driver driver, const cushim_resource_functions *functions, cushim_resource *resource);
 cushim_status cushim_resource_allocate(cushim_resource resource, cushim_stream stream, size_t bytes, uint64_t *pointer);
-cushim_status cushim_resource_deallocate(cushim_resource resource, cushim_stream stream, uint64_t pointer, size_t bytes);
+cushim_status cushim_resource_free(cushim_resource resource, cushim_stream stream, uint64_t pointer, size_t bytes);
 cushim_status cushim_resource_get_attribute(cushim_resource resource, cushim_pool_attribute pool_attribute, uint64_t *value);
 cushim_status cushim_resource_set_attribute(cushim_resource resource, cushim_pool_attribute pool_attribute, uint64_t value);
 cushim_status cushim_resource_trim(cushim_resource resource, size_t bytes);
 cushim_status cushim_resource_get_peers(cushim_resource resource, cushim_device *devices, size_t capacity, size_t *count);
-cushim_status cushim_resource_change_peers(cushim_resource resource, cushim_peer_change change, const cushim_device *devices, size_t device_count);
+cushim_status cushim_resource_set_peers(cushim_resource resource, const cushim_device *devices, size_t device_count);
+cushim_status cushim_resource_add_peers(cushim_resource resource, const cushim_device *devices, size_t device_count);
+cushim_status cushim_resource_remove_peers(cushim_resource resource, const cushim_device *devices, size_t device_count);
 cushim_status cushim_buffer_create(cushim_resource resource, cushim_stream stream, size_t bytes, cushim_buffer *buffer);
 cushim_status cushim_buffer_wrap(cushim_driver driver, cushim_stream stream, uint64_t pointer, size_t bytes, cushim_resource resource, const cushim_owner *owner, cushim_buffer *buffer);
 cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
@@ -1256,7 +1252,7 @@ cushim_status cushim_buffer_create_scratch(cushim_resource resource, cushim_stre
 cushim_status cushim_buffer_destroy_scratch(cushim_buffer buffer, cushim_stream stream, void *to);
 cushim_status cushim_device_get_resource(cushim_device device, cushim_resource *resource);
 cushim_status cushim_device_set_resource(cushim_device device, cushim_resource resource);
-cushim_status cushim_device_allocate(cushim_device device, cushim_stream stream, size_t bytes, cushim_buffer *buffer);
+cushim_status cushim_buffer_create_default(cushim_device device, cushim_stream stream, size_t bytes, cushim_buffer *buffer);
 cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer, const cushim_dlpack_options *options, void **tensor);
 cushim_status cushim_buffer_import_dlpack(cushim_driver driver, void *tensor, uint32_t flags, int32_t *read_only, cushim_buffer *buffer);
 cushim_status cushim_library_load(cushim_context context, const void *image, size_t size, const cushim_library_options *options, cushim_library *library);
@@ -1317,17 +1313,17 @@ cushim_status cushim_graph_add_event_record(cushim_graph graph, const cushim_nod
 cushim_status cushim_graph_add_event_wait(cushim_graph graph, const cushim_node *after, size_t after_count, cushim_event event, cushim_node *node);
 cushim_status cushim_graph_add_host_function(cushim_graph graph, const cushim_node *after, size_t after_count, cushim_host_function function, void *data, const cushim_owner *owner, cushim_node *node);
 cushim_status cushim_graph_add_host_function_bytes(cushim_graph graph, const cushim_node *after, size_t after_count, cushim_host_function function, const void *bytes, size_t size, cushim_node *node);
-cushim_status cushim_graph_add_child(cushim_graph graph, const cushim_node *after, size_t after_count, cushim_graph child, cushim_child_how how, cushim_node *node, cushim_graph *inner);
+cushim_status cushim_graph_add_child(cushim_graph graph, const cushim_node *after, size_t after_count, cushim_graph child, cushim_child_ownership ownership, cushim_node *node, cushim_graph *inner);
 cushim_status cushim_condition_create(cushim_graph graph, const cushim_condition_options *options, cushim_condition *condition);
 cushim_status cushim_condition_native(cushim_condition condition, uint64_t *native);
 cushim_status cushim_graph_add_conditional(cushim_graph graph, const cushim_node *after, size_t after_count, cushim_condition condition, cushim_conditional_kind kind, size_t body_count, cushim_node *node, cushim_graph *bodies);
 cushim_status cushim_node_get_condition(cushim_node node, cushim_condition *condition, int32_t *kind);
 cushim_status cushim_graph_add_kernel(cushim_graph graph, const cushim_node *after, size_t after_count, cushim_kernel kernel, const cushim_launch_config *config, const cushim_arg *args, size_t arg_count, cushim_node *node);
 cushim_status cushim_graph_add_kernel_packed(cushim_graph graph, const cushim_node *after, size_t after_count, cushim_kernel kernel, const cushim_launch_config *config, const void *block, size_t size, cushim_node *node);
-cushim_status cushim_graph_add_copy(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_place *to, const cushim_place *from, size_t bytes, cushim_node *node);
+cushim_status cushim_graph_add_copy(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_endpoint *to, const cushim_endpoint *from, size_t bytes, cushim_node *node);
 cushim_status cushim_graph_add_copy_3d(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_region *to, const cushim_region *from, const cushim_extent *extent, cushim_node *node);
-cushim_status cushim_graph_add_fill(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_place *to, uint32_t value, int32_t value_bytes, size_t count, cushim_node *node);
-cushim_status cushim_graph_add_fill_2d(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_place *to, size_t pitch, uint32_t value, int32_t value_bytes, size_t width, size_t height, cushim_node *node);
+cushim_status cushim_graph_add_fill(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_endpoint *to, uint32_t value, int32_t value_bytes, size_t count, cushim_node *node);
+cushim_status cushim_graph_add_fill_2d(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_endpoint *to, size_t pitch, uint32_t value, int32_t value_bytes, size_t width, size_t height, cushim_node *node);
 cushim_status cushim_graph_add_allocation(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_graph_allocation *allocation, cushim_node *node, uint64_t *pointer);
 cushim_status cushim_graph_add_free(cushim_graph graph, const cushim_node *after, size_t after_count, uint64_t pointer, cushim_node *node);
 cushim_status cushim_graph_add_memory_operations(cushim_graph graph, const cushim_node *after, size_t after_count, const cushim_memory_operation *operations, size_t operation_count, cushim_node *node);
@@ -1365,10 +1361,10 @@ cushim_status cushim_node_set_enabled(cushim_node node, cushim_exec exec, int32_
 cushim_status cushim_node_set_kernel(cushim_node node, cushim_exec exec, cushim_kernel kernel, const cushim_launch_config *config, const cushim_arg *args, size_t arg_count);
 cushim_status cushim_node_set_kernel_packed(cushim_node node, cushim_exec exec, cushim_kernel kernel, const cushim_launch_config *config, const void *block, size_t size);
 cushim_status cushim_node_set_argument(cushim_node node, cushim_exec exec, size_t index, const cushim_arg *arg);
-cushim_status cushim_node_set_copy(cushim_node node, cushim_exec exec, const cushim_place *to, const cushim_place *from, size_t bytes);
+cushim_status cushim_node_set_copy(cushim_node node, cushim_exec exec, const cushim_endpoint *to, const cushim_endpoint *from, size_t bytes);
 cushim_status cushim_node_set_copy_3d(cushim_node node, cushim_exec exec, const cushim_region *to, const cushim_region *from, const cushim_extent *extent);
-cushim_status cushim_node_set_fill(cushim_node node, cushim_exec exec, const cushim_place *to, uint32_t value, int32_t value_bytes, size_t count);
-cushim_status cushim_node_set_fill_2d(cushim_node node, cushim_exec exec, const cushim_place *to, size_t pitch, uint32_t value, int32_t value_bytes, size_t width, size_t height);
+cushim_status cushim_node_set_fill(cushim_node node, cushim_exec exec, const cushim_endpoint *to, uint32_t value, int32_t value_bytes, size_t count);
+cushim_status cushim_node_set_fill_2d(cushim_node node, cushim_exec exec, const cushim_endpoint *to, size_t pitch, uint32_t value, int32_t value_bytes, size_t width, size_t height);
 cushim_status cushim_node_set_event(cushim_node node, cushim_exec exec, cushim_event event);
 cushim_status cushim_node_set_host_function(cushim_node node, cushim_exec exec, cushim_host_function function, void *data, const cushim_owner *owner);
 cushim_status cushim_node_set_host_function_bytes(cushim_node node, cushim_exec exec, cushim_host_function function, const void *bytes, size_t size);
@@ -1391,7 +1387,7 @@ cushim_status cushim_builder_get_graph(cushim_builder builder, cushim_graph *gra
 cushim_status cushim_builder_get_tail(cushim_builder builder, cushim_node *nodes, size_t capacity, size_t *count);
 cushim_status cushim_builder_fork(cushim_builder builder, cushim_builder *forks, size_t fork_count);
 cushim_status cushim_builder_join(cushim_builder builder, const cushim_builder *others, size_t other_count);
-cushim_status cushim_builder_embed(cushim_builder builder, cushim_graph graph, cushim_child_how how, cushim_node *node);
+cushim_status cushim_builder_add_child(cushim_builder builder, cushim_graph graph, cushim_child_ownership ownership, cushim_node *node);
 cushim_status cushim_builder_create_condition(cushim_builder builder, const cushim_condition_options *options, cushim_condition *condition);
 cushim_status cushim_builder_add_conditional(cushim_builder builder, cushim_condition condition, cushim_conditional_kind kind, size_t body_count, cushim_node *node, cushim_builder *bodies);
 cushim_status cushim_device_get_graph_memory(cushim_device device, cushim_graph_memory *memory);

@@ -103,7 +103,7 @@
  *   cushim_driver_get_table, cushim_driver_default_table, cushim_table_missing, cushim_driver_lookup
  *
  * To ask what the driver is:
- *   cushim_driver_get_info, cushim_driver_candidate_at, cushim_symbol_count, cushim_driver_symbol_at
+ *   cushim_driver_get_info, cushim_driver_get_candidate, cushim_symbol_count, cushim_driver_get_symbol
  *
  * To name objects and compare handles:
  *   cushim_set_label, cushim_get_label, cushim_same, cushim_get_identity, cushim_describe
@@ -116,7 +116,7 @@
  *
  * To reach another device's memory:
  *   cushim_device_can_access_peer, cushim_context_enable_peer_access, cushim_context_disable_peer_access,
- *   cushim_resource_get_peers, cushim_resource_change_peers
+ *   cushim_resource_get_peers, cushim_resource_set_peers, cushim_resource_add_peers, cushim_resource_remove_peers
  *
  * To get or create a context:
  *   cushim_context_retain_primary, cushim_context_create, cushim_context_wrap, cushim_context_wrap_green,
@@ -140,7 +140,7 @@
  *
  * To allocate memory:
  *   cushim_context_allocate, cushim_context_free, cushim_stream_allocate, cushim_stream_free,
- *   cushim_resource_allocate, cushim_resource_deallocate
+ *   cushim_resource_allocate, cushim_resource_free
  *
  * To copy memory:
  *   cushim_stream_copy, cushim_stream_copy_3d, cushim_context_copy, cushim_context_copy_3d,
@@ -167,13 +167,13 @@
  *   cushim_context_set_accessed_by
  *
  * To be called back, or poll instead:
- *   cushim_stream_host_function, cushim_stream_host_function_bytes, cushim_drain, cushim_drain_fd,
+ *   cushim_stream_launch_host_function, cushim_stream_launch_host_function_bytes, cushim_drain, cushim_drain_fd,
  *   cushim_get_leaked_releases, cushim_flush_callbacks
  *
  * To choose where memory comes from:
  *   cushim_resource_get_driver, cushim_resource_get_kind, cushim_resource_get_properties, cushim_resource_native,
  *   cushim_resource_create_device_pool, cushim_resource_wrap_pool, cushim_resource_create_pinned,
- *   cushim_resource_create_managed, cushim_resource_create_synchronous, cushim_resource_create_graph,
+ *   cushim_resource_create_managed, cushim_resource_create_device, cushim_resource_create_graph,
  *   cushim_resource_create_arena, cushim_resource_get_arena_bytes, cushim_resource_create_custom,
  *   cushim_resource_get_attribute, cushim_resource_set_attribute, cushim_resource_trim, cushim_device_get_resource,
  *   cushim_device_set_resource
@@ -182,7 +182,8 @@
  *   cushim_buffer_create, cushim_buffer_wrap, cushim_buffer_destroy_on, cushim_buffer_get_pointer,
  *   cushim_buffer_pointer, cushim_buffer_size, cushim_buffer_get_size, cushim_buffer_get_properties,
  *   cushim_buffer_get_resource, cushim_buffer_get_owner, cushim_buffer_get_context, cushim_buffer_get_stream,
- *   cushim_buffer_set_stream, cushim_buffer_create_scratch, cushim_buffer_destroy_scratch, cushim_device_allocate
+ *   cushim_buffer_set_stream, cushim_buffer_create_scratch, cushim_buffer_destroy_scratch,
+ *   cushim_buffer_create_default
  *
  * To exchange tensors with other libraries:
  *   cushim_buffer_export_dlpack, cushim_buffer_import_dlpack
@@ -242,7 +243,7 @@
  *   cushim_builder_create, cushim_builder_create_on, cushim_builder_close, cushim_builder_get_context,
  *   cushim_builder_begin, cushim_builder_recapture, cushim_builder_end, cushim_builder_stream,
  *   cushim_builder_get_state, cushim_builder_get_graph, cushim_builder_get_tail, cushim_builder_fork,
- *   cushim_builder_join, cushim_builder_embed, cushim_builder_create_condition, cushim_builder_add_conditional
+ *   cushim_builder_join, cushim_builder_add_child, cushim_builder_create_condition, cushim_builder_add_conditional
  *
  * To read the log:
  *   cushim_log_set_callback, cushim_log_set_pull
@@ -321,8 +322,8 @@ typedef int32_t cushim_stream_kind;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
-/* What sort of place it is. */
-enum cushim_place_kind
+/* What sort of endpoint it is. */
+enum cushim_endpoint_kind
 #if CUSHIM_TYPED_ENUMS
   : int32_t
 #endif /* CUSHIM_TYPED_ENUMS */
@@ -331,21 +332,21 @@ enum cushim_place_kind
    * Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns;
    * one to it may block until it is done.
    */
-  CUSHIM_PLACE_HOST = 1,
+  CUSHIM_ENDPOINT_HOST = 1,
   /* Device memory, or host memory by the address by which the device reaches it. */
-  CUSHIM_PLACE_DEVICE = 2,
+  CUSHIM_ENDPOINT_DEVICE = 2,
   /* A `CUarray`. */
-  CUSHIM_PLACE_ARRAY = 3,
+  CUSHIM_ENDPOINT_ARRAY = 3,
   /* An address of either kind; the driver is asked which. What it does not know is ordinary host memory. */
-  CUSHIM_PLACE_AUTO = 4,
+  CUSHIM_ENDPOINT_AUTO = 4,
   /* A `cushim_buffer`, whose handle is in `address`. An operation that would reach past its end is refused. */
-  CUSHIM_PLACE_BUFFER = 5
+  CUSHIM_ENDPOINT_BUFFER = 5
 };
 #ifndef __cplusplus
 #if CUSHIM_TYPED_ENUMS
-typedef enum cushim_place_kind cushim_place_kind;
+typedef enum cushim_endpoint_kind cushim_endpoint_kind;
 #else
-typedef int32_t cushim_place_kind;
+typedef int32_t cushim_endpoint_kind;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -466,23 +467,23 @@ typedef int32_t cushim_attachment;
 #endif /* __cplusplus */
 
 /* What an item of `cushim_drain` is. */
-enum cushim_item_kind
+enum cushim_drain_item_kind
 #if CUSHIM_TYPED_ENUMS
   : int32_t
 #endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The library no longer uses `data`, whose owner has no release function. */
-  CUSHIM_ITEM_RELEASE = 1,
+  CUSHIM_DRAIN_RELEASE = 1,
   /* A stream has reached a host function whose function is NULL: `data` is what was passed with it. */
-  CUSHIM_ITEM_HOST_FUNCTION = 2,
+  CUSHIM_DRAIN_HOST_FUNCTION = 2,
   /* A line of the log. */
-  CUSHIM_ITEM_LOG_LINE = 3
+  CUSHIM_DRAIN_LOG_LINE = 3
 };
 #ifndef __cplusplus
 #if CUSHIM_TYPED_ENUMS
-typedef enum cushim_item_kind cushim_item_kind;
+typedef enum cushim_drain_item_kind cushim_drain_item_kind;
 #else
-typedef int32_t cushim_item_kind;
+typedef int32_t cushim_drain_item_kind;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -524,13 +525,13 @@ enum cushim_resource_kind
   /* A memory pool of page-locked host memory. */
   CUSHIM_RESOURCE_PINNED_POOL = 2,
   /* Page-locked host memory, synchronous. */
-  CUSHIM_RESOURCE_PAGE_LOCKED = 3,
+  CUSHIM_RESOURCE_PINNED = 3,
   /* Managed memory, synchronous. */
   CUSHIM_RESOURCE_MANAGED = 4,
   /* A memory pool of managed memory. */
   CUSHIM_RESOURCE_MANAGED_POOL = 5,
   /* Device memory, synchronous. */
-  CUSHIM_RESOURCE_SYNCHRONOUS = 6,
+  CUSHIM_RESOURCE_DEVICE = 6,
   /* Functions of the program's. */
   CUSHIM_RESOURCE_CUSTOM = 7,
   /* Memory of graphs, allocated in streams under capture. */
@@ -579,7 +580,7 @@ enum cushim_pinned_form
   /* From a pool if the driver has pools of host memory (CUDA 13.0), otherwise synchronous. */
   CUSHIM_PINNED_ANY = 0,
   /* Always synchronous (`cuMemHostAlloc`). */
-  CUSHIM_PINNED_PAGE_LOCKED = 1,
+  CUSHIM_PINNED_SYNCHRONOUS = 1,
   /* From a pool; otherwise `CUSHIM_ERROR_UNSUPPORTED`. */
   CUSHIM_PINNED_POOL = 2
 };
@@ -625,27 +626,6 @@ typedef int32_t cushim_pool_attribute;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
-/* How a set of devices is changed. */
-enum cushim_peer_change
-#if CUSHIM_TYPED_ENUMS
-  : int32_t
-#endif /* CUSHIM_TYPED_ENUMS */
- {
-  /* These devices and no others. */
-  CUSHIM_PEERS_REPLACE = 0,
-  /* These devices as well. */
-  CUSHIM_PEERS_ADD = 1,
-  /* Without these devices. */
-  CUSHIM_PEERS_REMOVE = 2
-};
-#ifndef __cplusplus
-#if CUSHIM_TYPED_ENUMS
-typedef enum cushim_peer_change cushim_peer_change;
-#else
-typedef int32_t cushim_peer_change;
-#endif /* CUSHIM_TYPED_ENUMS */
-#endif /* __cplusplus */
-
 /* In which domain the fences of a kernel hold. Driver 12.0. */
 enum cushim_memory_sync_domain
 #if CUSHIM_TYPED_ENUMS
@@ -683,10 +663,10 @@ enum cushim_arg_kind
    */
   CUSHIM_ARG_BUFFER = 3,
   /*
-   * A place: `value` points to a `cushim_place`, and the kernel gets the address, that of a buffer with its
+   * An endpoint: `value` points to a `cushim_endpoint`, and the kernel gets the address, that of a buffer with its
    * offset. `size` is 0. An array is no argument, and no bytes are kept.
    */
-  CUSHIM_ARG_PLACE = 4,
+  CUSHIM_ARG_ENDPOINT = 4,
   /*
    * A condition of the graph that the kernel is a node of: `value` is its handle, and the kernel gets the number
    * by which it sets the condition. `size` is 0. For kernel nodes and captured kernels only.
@@ -707,7 +687,7 @@ typedef int32_t cushim_arg_kind;
 #endif /* __cplusplus */
 
 /* How a graph becomes a child graph. */
-enum cushim_child_how
+enum cushim_child_ownership
 #if CUSHIM_TYPED_ENUMS
   : int32_t
 #endif /* CUSHIM_TYPED_ENUMS */
@@ -722,9 +702,9 @@ enum cushim_child_how
 };
 #ifndef __cplusplus
 #if CUSHIM_TYPED_ENUMS
-typedef enum cushim_child_how cushim_child_how;
+typedef enum cushim_child_ownership cushim_child_ownership;
 #else
-typedef int32_t cushim_child_how;
+typedef int32_t cushim_child_ownership;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -857,8 +837,8 @@ typedef int32_t cushim_event_flags;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
-/* What `cushim_place.flags` may contain. At most one, and none with an owner. */
-enum cushim_place_flags
+/* What `cushim_endpoint.flags` may contain. At most one, and none with an owner. */
+enum cushim_endpoint_flags
 #if CUSHIM_TYPED_ENUMS
   : int32_t
 #endif /* CUSHIM_TYPED_ENUMS */
@@ -867,18 +847,18 @@ enum cushim_place_flags
    * The source is host memory: its bytes are copied during the call, so that the memory need not last. The copy is
    * kept until the operation is done, and with a graph as long as the graph.
    */
-  CUSHIM_PLACE_KEEP_BYTES = 1,
+  CUSHIM_ENDPOINT_KEEP_BYTES = 1,
   /*
    * The caller keeps the memory for as long as the operation may run: a graph, again and again. Without effect in
    * a stream that is not being captured, where the caller always does.
    */
-  CUSHIM_PLACE_CALLER_KEEPS = 2
+  CUSHIM_ENDPOINT_CALLER_KEEPS = 2
 };
 #ifndef __cplusplus
 #if CUSHIM_TYPED_ENUMS
-typedef enum cushim_place_flags cushim_place_flags;
+typedef enum cushim_endpoint_flags cushim_endpoint_flags;
 #else
-typedef int32_t cushim_place_flags;
+typedef int32_t cushim_endpoint_flags;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -1000,8 +980,9 @@ enum cushim_dlpack_flags
    */
   CUSHIM_DLPACK_UNVERSIONED = 2,
   /*
-   * Of `cushim_buffer_import_dlpack` only: the library does not call the deleter. After the last use `cushim_drain`
-   * returns the tensor, as an item of kind `CUSHIM_ITEM_RELEASE`, and the program calls its deleter.
+   * Of `cushim_buffer_import_dlpack` only: the library does not call the deleter. After the last use
+   * `cushim_drain` returns the tensor, as an item of kind `CUSHIM_DRAIN_RELEASE`, and the program calls its
+   * deleter.
    */
   CUSHIM_DLPACK_PULL = 4
 };
@@ -1291,7 +1272,7 @@ typedef void (*cushim_release_function)(void *data);
  * every function of the library. One thread makes all releases, one after the other, and calls the log callback: a
  * release that takes long delays all others until it returns, and none is lost. Let it pass long work to a thread of
  * the program's. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
- * `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
+ * `CUSHIM_DRAIN_RELEASE`: for languages that must not be called on foreign threads.
  *
  * A function that takes an owner reads this struct during the call only. If the call fails, nothing is released,
  * then or later.
@@ -1304,21 +1285,21 @@ typedef struct cushim_owner {
 } cushim_owner;
 
 /*
- * Where an operation reads or writes. Nothing is guessed from the bits of an address unless `CUSHIM_PLACE_AUTO` asks
- * for it; what is said of it is what the driver is told. Zeros in all members but `kind` and `address` are the
+ * Where an operation reads or writes. Nothing is guessed from the bits of an address unless `CUSHIM_ENDPOINT_AUTO`
+ * asks for it; what is said of it is what the driver is told. Zeros in all members but `kind` and `address` are the
  * defaults.
  */
-typedef struct cushim_place {
-  /* A `cushim_place_kind`. */
-  cushim_place_kind kind;
-  /* @field[flags(cushim_place_flags)] A combination of `cushim_place_flags`. */
+typedef struct cushim_endpoint {
+  /* A `cushim_endpoint_kind`. */
+  cushim_endpoint_kind kind;
+  /* @field[flags(cushim_endpoint_flags)] A combination of `cushim_endpoint_flags`. */
   uint32_t flags;
   /* The address, the array, or the buffer's handle. */
   uint64_t address;
   /* Bytes from there on; of an array 0. */
   uint64_t offset;
   /*
-   * The context of the memory, if it is a device's. Where both places of a copy name theirs (a
+   * The context of the memory, if it is a device's. Where both endpoints of a copy name theirs (a
    * buffer with a resource knows its own), a copy between two devices needs no access of either to the other's
    * memory. May be NULL.
    */
@@ -1328,12 +1309,12 @@ typedef struct cushim_place {
    * during the call only; if the call fails, nothing is released.
    */
   const struct cushim_owner *owner;
-} cushim_place;
+} cushim_endpoint;
 
 /* A box of memory: rows in a pitch, slices of rows. */
 typedef struct cushim_region {
   /* Where the memory starts, or the array. */
-  struct cushim_place place;
+  struct cushim_endpoint endpoint;
   /* Bytes before the box in each row. */
   size_t x;
   /* Rows before the box in each slice. */
@@ -1357,8 +1338,8 @@ typedef struct cushim_extent {
 } cushim_extent;
 
 /*
- * Where memory is, or should be. Equal locations are equal byte for byte; `cushim_on_device`, `CUSHIM_ON_HOST` and
- * `cushim_on_host_node` make them.
+ * Where memory is, or should be. Equal locations are equal byte for byte; `cushim_location_device`,
+ * `cushim_location_host()` and `cushim_location_host_numa` make them.
  */
 typedef struct cushim_location {
   /* What the location is. */
@@ -1385,9 +1366,9 @@ typedef struct cushim_copy_attributes {
 /* One copy of a batch. */
 typedef struct cushim_copy {
   /* The destination; not an array. */
-  struct cushim_place to;
+  struct cushim_endpoint to;
   /* The source; not an array. */
-  struct cushim_place from;
+  struct cushim_endpoint from;
   /* How many bytes; at least 1. */
   size_t bytes;
 } cushim_copy;
@@ -1425,10 +1406,10 @@ typedef struct cushim_memory_operation {
   /* The driver's flags for it. */
   uint32_t flags;
   /*
-   * Where the value stands: device memory, or page-locked host memory that the device reaches. Actions that have no
-   * value use only its `owner`.
+   * Where the value stands: device memory, or page-locked host memory that the device reaches. Actions that have
+   * no value use only its `owner`.
    */
-  struct cushim_place at;
+  struct cushim_endpoint at;
   /* The value; of four bytes the lower half. */
   uint64_t value;
 } cushim_memory_operation;
@@ -1484,7 +1465,7 @@ typedef struct cushim_pointer_attributes {
 /*
  * A range of managed memory: an allocation or a part of one, from any allocator (`cuMemAllocManaged`,
  * `cudaMallocManaged`, a `__managed__` variable, a managed pool). If the device has "pageable-memory-access", also
- * pageable memory, except for discards. `cushim_range_at`, `cushim_range_of` and `cushim_range_of_part` make them.
+ * pageable memory, except for discards. `cushim_range_pointer` and `cushim_range_buffer` make them.
  */
 typedef struct cushim_range {
   /* What `address` is. */
@@ -1523,9 +1504,9 @@ typedef struct cushim_range_attributes {
 typedef void (*cushim_host_function)(void *data);
 
 /* Something that the program does itself instead of being called. */
-typedef struct cushim_item {
+typedef struct cushim_drain_item {
   /* What the item is. */
-  cushim_item_kind kind;
+  cushim_drain_item_kind kind;
   /* The level of a log line; 0 in other items. */
   cushim_log_level level;
   /* What the program lent or passed; NULL for a log line. */
@@ -1534,7 +1515,7 @@ typedef struct cushim_item {
   char target[48];
   /* The text of a log line, cut and ended with "..." if it does not fit; "" in other items. */
   char text[960];
-} cushim_item;
+} cushim_drain_item;
 
 /*
  * A source of memory: a memory pool, the driver's synchronous functions, or functions of the program's. Buffers keep
@@ -1617,7 +1598,7 @@ typedef struct cushim_managed_options {
 typedef cushim_status (*cushim_allocate_function)(void *user, cushim_stream stream, size_t bytes, uint64_t *pointer);
 
 /* A function that frees. It returns 0, or any other status. It must not throw C++ exceptions. */
-typedef cushim_status (*cushim_deallocate_function)(void *user, cushim_stream stream, uint64_t pointer, size_t bytes);
+typedef cushim_status (*cushim_free_function)(void *user, cushim_stream stream, uint64_t pointer, size_t bytes);
 
 /*
  * A function that says who can use the memory. The struct describes host memory when it is called; it changes what
@@ -1639,24 +1620,24 @@ typedef struct cushim_resource_functions {
   void *user;
   /*
    * Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource
-   * that is not stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped
-   * with it.
+   * that is not stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be
+   * wrapped with it.
    */
   cushim_allocate_function allocate;
   /*
    * Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is
-   * free in the order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it
-   * fails, the memory counts as leaked. If this is NULL, freeing does nothing.
+   * free in the order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If
+   * it fails, the memory counts as leaked. If this is NULL, freeing does nothing.
    */
-  cushim_deallocate_function deallocate;
+  cushim_free_function free;
   /*
    * Called with `user` after the resource and its last buffer are released, as the `release` of a
    * `cushim_owner` is.
    */
   cushim_release_function destroy;
   /*
-   * Says who can use the memory; called once, when the resource is created. If this is NULL, it is
-   * pageable host memory, not stream-ordered.
+   * Says who can use the memory; called once, when the resource is created. If this is NULL, it
+   * is pageable host memory, not stream-ordered.
    */
   cushim_properties_function properties;
 } cushim_resource_functions;
@@ -1909,8 +1890,8 @@ typedef struct cushim_graph_allocation {
   /* Bytes; at least 1. */
   size_t bytes;
   /*
-   * Where; zeros mean the device of the graph's context. Other places than a device need a driver that offers them
-   * in graphs.
+   * Where; zeros mean the device of the graph's context. Other locations than a device need a driver that offers
+   * them in graphs.
    */
   struct cushim_location location;
   /* @field[flags(cushim_graph_allocation_flags)] Flags. */
@@ -1918,8 +1899,8 @@ typedef struct cushim_graph_allocation {
   /* Zero. */
   uint32_t reserved;
   /*
-   * Ordinals of other devices that read and write the memory; NULL if there are
-   * none.
+   * Ordinals of other devices that read and write the memory; NULL if there
+   * are none.
    */
   const int32_t *peers;
   /* The number of devices. */
@@ -1957,8 +1938,8 @@ typedef struct cushim_copy_node {
   /* Bytes of this struct, `sizeof(cushim_copy_node)`. */
   size_t struct_size;
   /*
-   * 1 for a copy of a box, as `cushim_graph_add_copy_3d` adds it; 0 for a copy of `extent.width` bytes from place
-   * to place.
+   * 1 for a copy of a box, as `cushim_graph_add_copy_3d` adds it; 0 for a copy of `extent.width` bytes from
+   * endpoint to endpoint.
    */
   int32_t is_3d;
   /* Zero. */
@@ -1976,7 +1957,7 @@ typedef struct cushim_fill_node {
   /* Bytes of this struct, `sizeof(cushim_fill_node)`. */
   size_t struct_size;
   /* The memory. */
-  struct cushim_place to;
+  struct cushim_endpoint to;
   /* Bytes from row to row; of one row 0. */
   size_t pitch;
   /* The value. */
@@ -2062,8 +2043,8 @@ typedef struct cushim_builder_options {
  * kernels, buffers, events and owners. What other libraries enqueue in the native stream becomes part of the graph,
  * too; the caller keeps what that uses.
  *
- * Host memory that a copy names needs an owner, or `CUSHIM_PLACE_KEEP_BYTES`, or `CUSHIM_PLACE_CALLER_KEEPS`: the
- * graph reads and writes it at each launch. What would invalidate the capture is refused, and the capture stays
+ * Host memory that a copy names needs an owner, or `CUSHIM_ENDPOINT_KEEP_BYTES`, or `CUSHIM_ENDPOINT_CALLER_KEEPS`:
+ * the graph reads and writes it at each launch. What would invalidate the capture is refused, and the capture stays
  * valid: to synchronise or query the stream, its context or an event that was recorded in it, to launch an exec in
  * it, batches, prefetches, discards, memory of a pool.
  *
@@ -2660,7 +2641,7 @@ cushim_status cushim_context_pop(cushim_driver driver, cushim_context *context, 
  * no access, but can be faster with it.
  *
  * Access goes one way, includes memory that is allocated later, and ends when it is disabled, or when either context
- * is destroyed or reset. Memory pools have their own list: see `cushim_resource_change_peers`.
+ * is destroyed or reset. Memory pools have their own list: see `cushim_resource_add_peers`.
  *
  * @param[in] context The context whose work accesses the memory.
  * @param[in] peer The context whose memory is accessed.
@@ -3134,12 +3115,12 @@ cushim_status cushim_stream_free(cushim_stream stream,
 cushim_status cushim_context_get_memory_info(cushim_context context, size_t *free, size_t *total);
 
 /*
- * Copies bytes from one place to another in stream order. It returns before they have arrived, unless one place is
- * ordinary (not page-locked) host memory: then it may wait for them. A copy of zero bytes succeeds without checking
- * the addresses.
+ * Copies bytes from one endpoint to another in stream order. It returns before they have arrived, unless one
+ * endpoint is ordinary (not page-locked) host memory: then it may wait for them. A copy of zero bytes succeeds
+ * without checking the addresses.
  *
  * Memory of another device's pool is copied only if the pool gives the stream's device access
- * (`cushim_resource_change_peers`), or if both places are buffers with resources or name their contexts. Other
+ * (`cushim_resource_add_peers`), or if both endpoints are buffers with resources or name their contexts. Other
  * memory of other devices is copied always: directly where one device reaches the other's memory, else through the
  * host.
  *
@@ -3147,19 +3128,19 @@ cushim_status cushim_context_get_memory_info(cushim_context context, size_t *fre
  * @param[in] to The destination.
  * @param[in] from The source.
  * @param[in] bytes How many.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL, is past the end of its buffer or of all
- *   addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory that
- *   nothing keeps for the graph (`cushim_place_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for an
- *   object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an endpoint that is NULL, is past the end of its buffer or of
+ *   all addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory
+ *   that nothing keeps for the graph (`cushim_endpoint_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for
+ *   an object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
  * @driver any
  */
 cushim_status cushim_stream_copy(cushim_stream stream,
-                                 const struct cushim_place *to,
-                                 const struct cushim_place *from,
+                                 const struct cushim_endpoint *to,
+                                 const struct cushim_endpoint *from,
                                  size_t bytes);
 
 /*
- * Copies a box from one place to another in stream order, as `cushim_stream_copy` does: rows of bytes, slices of
+ * Copies a box from one endpoint to another in stream order, as `cushim_stream_copy` does: rows of bytes, slices of
  * rows. A copy of an empty box succeeds without checking the regions.
  *
  * @param[in] stream The stream.
@@ -3176,9 +3157,9 @@ cushim_status cushim_stream_copy_3d(cushim_stream stream,
                                     const struct cushim_extent *extent);
 
 /*
- * Copies bytes from one place to another; synchronous: they have arrived when it returns. It waits for the context's
- * legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise as
- * `cushim_stream_copy`.
+ * Copies bytes from one endpoint to another; synchronous: they have arrived when it returns. It waits for the
+ * context's legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise
+ * as `cushim_stream_copy`.
  *
  * @param[in] context The context.
  * @param[in] to The destination.
@@ -3190,12 +3171,12 @@ cushim_status cushim_stream_copy_3d(cushim_stream stream,
  * @driver any
  */
 cushim_status cushim_context_copy(cushim_context context,
-                                  const struct cushim_place *to,
-                                  const struct cushim_place *from,
+                                  const struct cushim_endpoint *to,
+                                  const struct cushim_endpoint *from,
                                   size_t bytes);
 
 /*
- * Copies a box from one place to another; synchronous: it has arrived when this returns. It waits as
+ * Copies a box from one endpoint to another; synchronous: it has arrived when this returns. It waits as
  * `cushim_context_copy` does. Otherwise as `cushim_stream_copy_3d`.
  *
  * @param[in] context The context.
@@ -3215,7 +3196,7 @@ cushim_status cushim_context_copy_3d(cushim_context context,
 /*
  * Sets device memory to a value, repeated, in stream order (a memset). A memset of zero values succeeds without
  * checking the address. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`)
- * or to the pool (`cushim_resource_change_peers`).
+ * or to the pool (`cushim_resource_add_peers`).
  *
  * @param[in] stream The stream.
  * @param[in] to The memory; not an array. The address is a multiple of the value's size.
@@ -3228,7 +3209,7 @@ cushim_status cushim_context_copy_3d(cushim_context context,
  * @driver any
  */
 cushim_status cushim_stream_fill(cushim_stream stream,
-                                 const struct cushim_place *to,
+                                 const struct cushim_endpoint *to,
                                  uint32_t value,
                                  int32_t value_bytes,
                                  size_t count);
@@ -3250,7 +3231,7 @@ cushim_status cushim_stream_fill(cushim_stream stream,
  * @driver any
  */
 cushim_status cushim_stream_fill_2d(cushim_stream stream,
-                                    const struct cushim_place *to,
+                                    const struct cushim_endpoint *to,
                                     size_t pitch,
                                     uint32_t value,
                                     int32_t value_bytes,
@@ -3273,7 +3254,7 @@ cushim_status cushim_stream_fill_2d(cushim_stream stream,
  * @driver any
  */
 cushim_status cushim_context_fill(cushim_context context,
-                                  const struct cushim_place *to,
+                                  const struct cushim_endpoint *to,
                                   uint32_t value,
                                   int32_t value_bytes,
                                   size_t count);
@@ -3295,7 +3276,7 @@ cushim_status cushim_context_fill(cushim_context context,
  * @driver any
  */
 cushim_status cushim_context_fill_2d(cushim_context context,
-                                     const struct cushim_place *to,
+                                     const struct cushim_endpoint *to,
                                      size_t pitch,
                                      uint32_t value,
                                      int32_t value_bytes,
@@ -3312,14 +3293,14 @@ cushim_status cushim_context_fill_2d(cushim_context context,
  * @param[in] from The source.
  * @param[in] bytes How many; at least 1.
  * @param[in, nullable] attributes What the driver should know. NULL for the defaults.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for a place that is an array, NULL or reaches past the
- *   end of all addresses, for a hint that is no location, and for the legacy default stream or one that is being
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for an endpoint that is an array, NULL or reaches past
+ *   the end of all addresses, for a hint that is no location, and for the legacy default stream or one that is being
  *   captured; `CUSHIM_ERROR_UNSUPPORTED` for `CUSHIM_SOURCE_DURING_CALL` before driver 12.8.
  * @driver none
  */
 cushim_status cushim_stream_copy_with_attributes(cushim_stream stream,
-                                                 const struct cushim_place *to,
-                                                 const struct cushim_place *from,
+                                                 const struct cushim_endpoint *to,
+                                                 const struct cushim_endpoint *from,
                                                  size_t bytes,
                                                  const struct cushim_copy_attributes *attributes);
 
@@ -3735,7 +3716,7 @@ cushim_status cushim_context_set_accessed_by(cushim_context context,
  *
  * @param[in] stream The stream. It need not live until the function is called.
  * @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at that time instead, as an
- *   item of kind `CUSHIM_ITEM_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
+ *   item of kind `CUSHIM_DRAIN_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
  * @param[in, nullable] data Given to the function.
  * @param[in, taken, nullable] owner Keeps `data` alive: released after the function returned, or the item was
  *   queued. NULL: nothing to release. Without a function its `release` must be NULL too, so that the release is
@@ -3743,14 +3724,14 @@ cushim_status cushim_context_set_accessed_by(cushim_context context,
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a release function without a function.
  * @driver none
  */
-cushim_status cushim_stream_host_function(cushim_stream stream,
-                                          cushim_host_function function,
-                                          void *data,
-                                          const struct cushim_owner *owner);
+cushim_status cushim_stream_launch_host_function(cushim_stream stream,
+                                                 cushim_host_function function,
+                                                 void *data,
+                                                 const struct cushim_owner *owner);
 
 /*
  * Has a function called with a copy of some bytes, made now and kept until it was called. Otherwise as
- * `cushim_stream_host_function`.
+ * `cushim_stream_launch_host_function`.
  *
  * @param[in] stream The stream. It need not live until the function is called.
  * @param[in] function The function. Its `data` points to the copy, aligned to 16 bytes; NULL if there are no bytes.
@@ -3759,10 +3740,10 @@ cushim_status cushim_stream_host_function(cushim_stream stream,
  * @errors `CUSHIM_ERROR_OUT_OF_MEMORY`.
  * @driver none
  */
-cushim_status cushim_stream_host_function_bytes(cushim_stream stream,
-                                                cushim_host_function function,
-                                                const void *bytes,
-                                                size_t size);
+cushim_status cushim_stream_launch_host_function_bytes(cushim_stream stream,
+                                                       cushim_host_function function,
+                                                       const void *bytes,
+                                                       size_t size);
 
 /*
  * Takes items out of the process's queue, the oldest first. It never waits.
@@ -3771,13 +3752,13 @@ cushim_status cushim_stream_host_function_bytes(cushim_stream stream,
  * drains and passes items on. A host function comes before the release of its owner.
  *
  * @param[out, array(capacity), nullable_if_zero(capacity)] items Receives the items. The structs may be of a shorter
- *   or longer version of `cushim_item`.
- * @param[in] stride Bytes from one struct to the next, `sizeof(cushim_item)`; at least
- *   16.
+ *   or longer version of `cushim_drain_item`.
+ * @param[in] stride Bytes from one struct to the next,
+ *   `sizeof(cushim_drain_item)`; at least 16.
  * @param[in] capacity The number of structs.
  * @param[out] count The number of items written. If it equals `capacity`, there may be more.
  */
-cushim_status cushim_drain(struct cushim_item *items, size_t stride, size_t capacity, size_t *count);
+cushim_status cushim_drain(struct cushim_drain_item *items, size_t stride, size_t capacity, size_t *count);
 
 /*
  * Returns a file descriptor to wait on, with poll, epoll or an event loop: it is readable while `cushim_drain` would
@@ -3812,14 +3793,13 @@ cushim_status cushim_get_leaked_releases(uint64_t *count);
  *
  * A program calls it before it ends, if it wants its owners released.
  *
- * @param[in] timeout_ms The longest time to wait, in milliseconds; 0 does not wait, a negative number waits without
- *   limit.
+ * @param[in] nanoseconds The longest time to wait; 0 does not wait, `UINT64_MAX` waits without limit.
  * @param[out] done Receives 1, or 0 if the time is over.
  * @errors `CUSHIM_ERROR_IN_CALLBACK` in a release function or a log callback, too, which would wait for itself.
  * @callback refused
  * @sync callbacks
  */
-cushim_status cushim_flush_callbacks(int64_t timeout_ms, int32_t *done);
+cushim_status cushim_flush_callbacks(uint64_t nanoseconds, int32_t *done);
 
 /*
  * Returns one more owning handle of a resource.
@@ -3832,9 +3812,9 @@ cushim_status cushim_resource_ref(cushim_resource resource, cushim_resource *ref
 /*
  * Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
  *
- * A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order is
- * back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that
- * is never freed keeps the pool. Errors of a destruction after this call are logged.
+ * A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order
+ * is back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory
+ * that is never freed keeps the pool. Errors of a destruction after this call are logged.
  *
  * @param[in, ended, nullable] resource The handle; NULL does nothing.
  * @errors the driver's, if this destroys a pool.
@@ -3877,11 +3857,11 @@ cushim_status cushim_resource_native(cushim_resource resource, CUmemoryPool *nat
 /*
  * Creates a resource of a memory pool of a device, which is stream-ordered, except on a device without pools.
  *
- * A pool keeps no unused memory by default: what is free when a stream, event or context is synchronised goes back to
- * the system, and the next allocation has to get it from there again. A program that synchronises between its
+ * A pool keeps no unused memory by default: what is free when a stream, event or context is synchronised goes back
+ * to the system, and the next allocation has to get it from there again. A program that synchronises between its
  * allocations sets `CUSHIM_POOL_RELEASE_THRESHOLD` to what the pool may keep
- * (`cushim_resource_set_attribute(resource, CUSHIM_POOL_RELEASE_THRESHOLD, UINT64_MAX)`: all of it), as frameworks do
- * for the default pool; allocating and freeing then takes a seventh to a fourteenth of the time (measured, driver
+ * (`cushim_resource_set_attribute(resource, CUSHIM_POOL_RELEASE_THRESHOLD, UINT64_MAX)`: all of it), as frameworks
+ * do for the default pool; allocating and freeing then takes a seventh to a fourteenth of the time (measured, driver
  * 580). The setting is the pool's, for all who use it.
  *
  * On a device without pools (`cushim_device_supports` "memory-pools") the resource allocates and frees
@@ -3954,7 +3934,7 @@ cushim_status cushim_resource_create_managed(cushim_context context,
  * @param[out, owned] resource The resource.
  * @callback refused
  */
-cushim_status cushim_resource_create_synchronous(cushim_context context, cushim_resource *resource);
+cushim_status cushim_resource_create_device(cushim_context context, cushim_resource *resource);
 
 /*
  * Creates a resource of the memory of graphs: in a stream under capture, what is allocated becomes an allocation
@@ -3962,8 +3942,8 @@ cushim_status cushim_resource_create_synchronous(cushim_context context, cushim_
  *
  * A buffer does not keep the graph. Destroyed before the end of the capture, it is freed in the graph that allocated
  * it, after all that was captured by then, in forks and other streams of the capture, too: it may outlive the fork
- * that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after each
- * launch, and has to be freed before the next (`cushim_resource_deallocate` of another resource does not do that; the
+ * that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after
+ * each launch, and has to be freed before the next (`cushim_resource_free` of another resource does not do that; the
  * driver's `cuMemFree` does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
  *
  * @param[in] device The device.
@@ -4022,7 +4002,7 @@ cushim_status cushim_resource_create_custom(cushim_driver driver,
  * @param[in, nullable] stream The stream. May be NULL if the resource is not stream-ordered: a stream that is given
  *   is checked, and the memory is there when the call returns.
  * @param[in] bytes The size in bytes; 0 returns the pointer 0.
- * @param[out, freed_by(cushim_resource_deallocate)] pointer The address.
+ * @param[out, freed_by(cushim_resource_free)] pointer The address.
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
  *   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
  *   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
@@ -4039,18 +4019,16 @@ cushim_status cushim_resource_allocate(cushim_resource resource,
  *
  * @param[in] resource The resource.
  * @param[in, nullable] stream The stream; it need not be the one in which the memory was allocated. May be NULL if
- *   the resource is not stream-ordered: a stream that is given is checked, and waited for before the memory is freed.
+ *   the resource is not stream-ordered: a stream that is given is checked, and waited for before the memory is
+ *   freed.
  * @param[in, freed] pointer A pointer from `cushim_resource_allocate`; 0 does nothing.
  * @param[in] bytes The size that was allocated.
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
- *   stream that is being captured, if the resource is stream-ordered; the status of a deallocate function.
+ *   stream that is being captured, if the resource is stream-ordered; the status of a free function.
  * @driver none
  * @sync context if the resource is not stream-ordered
  */
-cushim_status cushim_resource_deallocate(cushim_resource resource,
-                                         cushim_stream stream,
-                                         uint64_t pointer,
-                                         size_t bytes);
+cushim_status cushim_resource_free(cushim_resource resource, cushim_stream stream, uint64_t pointer, size_t bytes);
 
 /*
  * Returns an attribute of a resource's memory pool.
@@ -4106,21 +4084,41 @@ cushim_status cushim_resource_get_peers(cushim_resource resource,
                                         size_t *count);
 
 /*
- * Changes which devices can access a memory pool: memory that is allocated, and will be. The pool's own device
- * always can, and does not count.
+ * Sets which devices can access a memory pool, and no others: memory that is allocated, and will be. The pool's own
+ * device always can, and does not count.
  *
  * All devices are checked first; then the driver is called once, or not at all if nothing changes.
  *
  * @param[in] resource The resource.
- * @param[in] change How the set is changed.
  * @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
  * @param[in] device_count The number of devices.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a device that cannot access the pool's device;
  *   `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
  * @driver any
  */
-cushim_status cushim_resource_change_peers(cushim_resource resource,
-                                           cushim_peer_change change,
+cushim_status cushim_resource_set_peers(cushim_resource resource, const cushim_device *devices, size_t device_count);
+
+/*
+ * Lets these devices access a memory pool as well. Otherwise as `cushim_resource_set_peers`.
+ *
+ * @param[in] resource The resource.
+ * @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
+ * @param[in] device_count The number of devices.
+ * @errors as `cushim_resource_set_peers`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver any
+ */
+cushim_status cushim_resource_add_peers(cushim_resource resource, const cushim_device *devices, size_t device_count);
+
+/*
+ * No longer lets these devices access a memory pool. Otherwise as `cushim_resource_set_peers`.
+ *
+ * @param[in] resource The resource.
+ * @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
+ * @param[in] device_count The number of devices.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+ * @driver any
+ */
+cushim_status cushim_resource_remove_peers(cushim_resource resource,
                                            const cushim_device *devices,
                                            size_t device_count);
 
@@ -4150,8 +4148,8 @@ cushim_status cushim_buffer_create(cushim_resource resource,
  * memory must outlive the buffer and the work that uses it.
  *
  * @param[in] driver The driver.
- * @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered. Otherwise it may be NULL: a
- *   stream that is given is checked, and is not the deallocation stream.
+ * @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered. Otherwise it may be NULL:
+ *   a stream that is given is checked, and is not the deallocation stream.
  * @param[in] pointer The start of the memory; 0 only if it has no bytes.
  * @param[in] bytes The size in bytes.
  * @param[in, nullable] resource The resource that frees the memory. NULL: none does.
@@ -4194,7 +4192,7 @@ cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
  * @param[in, ended, nullable] buffer The handle; NULL does nothing.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured and the memory is not of a
  *   pool, unless it is not stream-ordered and a graph still uses it: nothing is destroyed then; the status of a
- *   deallocate function.
+ *   free function.
  * @driver none
  * @sync context if the memory is not stream-ordered
  */
@@ -4206,8 +4204,8 @@ cushim_status cushim_buffer_destroy(cushim_buffer buffer);
  *
  * @param[in, ended] buffer The handle.
  * @param[in] stream The stream.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of a
- *   deallocate function.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
+ *   a free function.
  * @driver none
  * @sync context if the memory is not stream-ordered
  */
@@ -4344,7 +4342,7 @@ cushim_status cushim_buffer_create_scratch(cushim_resource resource,
  * @param[in, nullable] to The host memory, of any kind; a copy to pageable memory may block until it is done. NULL:
  *   nothing is copied.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
- *   a deallocate function.
+ *   a free function.
  * @driver none
  * @sync context if the memory is not stream-ordered
  */
@@ -4384,7 +4382,10 @@ cushim_status cushim_device_set_resource(cushim_device device, cushim_resource r
  *   `CUDA_ERROR_OUT_OF_MEMORY`.
  * @driver any
  */
-cushim_status cushim_device_allocate(cushim_device device, cushim_stream stream, size_t bytes, cushim_buffer *buffer);
+cushim_status cushim_buffer_create_default(cushim_device device,
+                                           cushim_stream stream,
+                                           size_t bytes,
+                                           cushim_buffer *buffer);
 
 /*
  * Exports a buffer as a DLPack tensor. The tensor keeps the buffer alive until its deleter is called.
@@ -5141,7 +5142,7 @@ cushim_status cushim_graph_add_event_wait(cushim_graph graph,
 
 /*
  * Adds a node that calls a function on a thread of the driver's (`cuGraphAddHostNode`), once for each launch. What
- * it may call is what a function of `cushim_stream_host_function` may call.
+ * it may call is what a function of `cushim_stream_launch_host_function` may call.
  *
  * @param[in] graph The graph.
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
@@ -5193,7 +5194,7 @@ cushim_status cushim_graph_add_host_function_bytes(cushim_graph graph,
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
  * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
  * @param[in] child The other graph.
- * @param[in] how How it becomes a child graph.
+ * @param[in] ownership How it becomes a child graph.
  * @param[out, borrowed, nullable] node The node.
  * @param[out, borrowed, nullable] inner The child graph: the copy, or what was moved.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for a graph that is this one or
@@ -5207,7 +5208,7 @@ cushim_status cushim_graph_add_child(cushim_graph graph,
                                      const cushim_node *after,
                                      size_t after_count,
                                      cushim_graph child,
-                                     cushim_child_how how,
+                                     cushim_child_ownership ownership,
                                      cushim_node *node,
                                      cushim_graph *inner);
 
@@ -5327,8 +5328,8 @@ cushim_status cushim_graph_add_kernel_packed(cushim_graph graph,
 /*
  * Adds a node that copies bytes (`cuGraphAddMemcpyNode`). The graph keeps buffers and owners.
  *
- * Host memory that is no buffer's is used whenever the graph is launched: the place has an owner, or its bytes are
- * kept (`CUSHIM_PLACE_KEEP_BYTES`), or the caller keeps it (`CUSHIM_PLACE_CALLER_KEEPS`).
+ * Host memory that is no buffer's is used whenever the graph is launched: the endpoint has an owner, or its bytes
+ * are kept (`CUSHIM_ENDPOINT_KEEP_BYTES`), or the caller keeps it (`CUSHIM_ENDPOINT_CALLER_KEEPS`).
  *
  * @param[in] graph The graph.
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
@@ -5345,8 +5346,8 @@ cushim_status cushim_graph_add_kernel_packed(cushim_graph graph,
 cushim_status cushim_graph_add_copy(cushim_graph graph,
                                     const cushim_node *after,
                                     size_t after_count,
-                                    const struct cushim_place *to,
-                                    const struct cushim_place *from,
+                                    const struct cushim_endpoint *to,
+                                    const struct cushim_endpoint *from,
                                     size_t bytes,
                                     cushim_node *node);
 
@@ -5390,7 +5391,7 @@ cushim_status cushim_graph_add_copy_3d(cushim_graph graph,
 cushim_status cushim_graph_add_fill(cushim_graph graph,
                                     const cushim_node *after,
                                     size_t after_count,
-                                    const struct cushim_place *to,
+                                    const struct cushim_endpoint *to,
                                     uint32_t value,
                                     int32_t value_bytes,
                                     size_t count,
@@ -5416,7 +5417,7 @@ cushim_status cushim_graph_add_fill(cushim_graph graph,
 cushim_status cushim_graph_add_fill_2d(cushim_graph graph,
                                        const cushim_node *after,
                                        size_t after_count,
-                                       const struct cushim_place *to,
+                                       const struct cushim_endpoint *to,
                                        size_t pitch,
                                        uint32_t value,
                                        int32_t value_bytes,
@@ -5439,8 +5440,8 @@ cushim_status cushim_graph_add_fill_2d(cushim_graph graph,
  * @param[out, borrowed, nullable] node The node.
  * @param[out] pointer The address.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for 0 bytes, and for a device that does
- *   not exist, with the peer's number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) for a place of which
- *   this driver allocates no memory in graphs.
+ *   not exist, with the peer's number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) for a location of
+ *   which this driver allocates no memory in graphs.
  * @driver any
  */
 cushim_status cushim_graph_add_allocation(cushim_graph graph,
@@ -5617,14 +5618,14 @@ cushim_status cushim_node_get_owner(cushim_node node, size_t slot, void **data);
 cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct cushim_kernel_node *kernel);
 
 /*
- * Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the place of one of
- * kind `CUSHIM_ARG_PLACE`, is copied into `values`, and `value` of the argument points to it there. A first call with
- * `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
+ * Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the endpoint of one
+ * of kind `CUSHIM_ARG_ENDPOINT`, is copied into `values`, and `value` of the argument points to it there. A first
+ * call with `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
  *
  * @param[in] node The node; also one that was removed.
  * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
  * @param[out, array(capacity), nullable_if_zero(capacity)] args Receives the first `capacity` arguments: buffers as
- *   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_PLACE`, everything else as `CUSHIM_ARG_BYTES`.
+ *   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_ENDPOINT`, everything else as `CUSHIM_ARG_BYTES`.
  * @param[in] capacity The number of arguments that there is room for.
  * @param[out] count The number of arguments, which may be greater than `capacity`.
  * @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
@@ -5649,7 +5650,7 @@ cushim_status cushim_node_get_arguments(cushim_node node,
  *
  * @param[in] node The node; also one that was removed.
  * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
- * @param[inout] copy Receives both places and the extent.
+ * @param[inout] copy Receives both endpoints and the extent.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  * @driver any
  */
@@ -5660,7 +5661,7 @@ cushim_status cushim_node_get_copy(cushim_node node, cushim_exec exec, struct cu
  *
  * @param[in] node The node; also one that was removed.
  * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
- * @param[inout] fill Receives place and value.
+ * @param[inout] fill Receives endpoint and value.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  * @driver any
  */
@@ -5670,7 +5671,7 @@ cushim_status cushim_node_get_fill(cushim_node node, cushim_exec exec, struct cu
  * Returns what an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
  *
  * @param[in] node The node; also one that was removed.
- * @param[inout] allocation Receives address, size and place.
+ * @param[inout] allocation Receives address, size and location.
  * @param[out, array(capacity), nullable_if_zero(capacity)] peers Receives the ordinals of the first `capacity` other
  *   devices.
  * @param[in] capacity The number of ordinals that there is room for.
@@ -5972,8 +5973,8 @@ cushim_status cushim_node_set_argument(cushim_node node,
  */
 cushim_status cushim_node_set_copy(cushim_node node,
                                    cushim_exec exec,
-                                   const struct cushim_place *to,
-                                   const struct cushim_place *from,
+                                   const struct cushim_endpoint *to,
+                                   const struct cushim_endpoint *from,
                                    size_t bytes);
 
 /*
@@ -6011,7 +6012,7 @@ cushim_status cushim_node_set_copy_3d(cushim_node node,
  */
 cushim_status cushim_node_set_fill(cushim_node node,
                                    cushim_exec exec,
-                                   const struct cushim_place *to,
+                                   const struct cushim_endpoint *to,
                                    uint32_t value,
                                    int32_t value_bytes,
                                    size_t count);
@@ -6034,7 +6035,7 @@ cushim_status cushim_node_set_fill(cushim_node node,
  */
 cushim_status cushim_node_set_fill_2d(cushim_node node,
                                       cushim_exec exec,
-                                      const struct cushim_place *to,
+                                      const struct cushim_endpoint *to,
                                       size_t pitch,
                                       uint32_t value,
                                       int32_t value_bytes,
@@ -6099,9 +6100,9 @@ cushim_status cushim_node_set_host_function_bytes(cushim_node node,
  * @param[in] node The child graph node.
  * @param[in] exec The exec.
  * @param[in] graph The graph; any graph of the same driver.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel sets
- *   a condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or
- *   edges. If it fails, the exec is as it was.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel
+ *   sets a condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes
+ *   or edges. If it fails, the exec is as it was.
  * @driver any
  */
 cushim_status cushim_node_set_child(cushim_node node, cushim_exec exec, cushim_graph graph);
@@ -6126,7 +6127,7 @@ cushim_status cushim_node_set_memory_operations(cushim_node node,
  * Has every node of an exec use one buffer in place of another, from the next launch on; each part keeps its offset.
  * The old buffer is released as `cushim_node_set_kernel` says.
  *
- * It reaches kernel arguments that were given as buffers or places, the ends of copies of ranges, and memsets, in
+ * It reaches kernel arguments that were given as buffers or endpoints, the ends of copies of ranges, and memsets, in
  * child graphs and bodies too. It does not reach pointers that were given as bytes or in a block, memory operations,
  * and what was captured without cushim.
  *
@@ -6151,8 +6152,8 @@ cushim_status cushim_exec_rebind(cushim_exec exec, cushim_buffer from, cushim_bu
  * @param[in, bytes(size)] value The value.
  * @param[in] size Its bytes.
  * @param[out, nullable] nodes How many nodes were changed.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no argument in the exec has, or has any more, and for
- *   a value of another size. If it fails, the exec is as it was, as for `cushim_exec_rebind`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no argument in the exec has, or has any more, and
+ *   for a value of another size. If it fails, the exec is as it was, as for `cushim_exec_rebind`.
  * @driver any
  */
 cushim_status cushim_exec_set_parameter(cushim_exec exec,
@@ -6251,9 +6252,9 @@ cushim_status cushim_builder_begin(cushim_builder builder);
  * @param[in] builder The builder, which was not begun; not that of a body.
  * @param[in] graph The graph; not a child graph or a body, and without child graphs, conditions and nodes that
  *   kernels update.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph is
- *   being captured, and for a graph that cannot be recaptured; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture
- *   into a new graph there, and update the exec from that.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph
+ *   is being captured, and for a graph that cannot be recaptured; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3:
+ *   capture into a new graph there, and update the exec from that.
  * @driver 13.3
  */
 cushim_status cushim_builder_recapture(cushim_builder builder, cushim_graph graph);
@@ -6350,7 +6351,7 @@ cushim_status cushim_builder_join(cushim_builder builder, const cushim_builder *
  *
  * @param[in] builder The builder, which captures.
  * @param[in] graph The graph. That of another builder is what `cushim_builder_get_graph` returns.
- * @param[in] how How it becomes a child graph.
+ * @param[in] ownership How it becomes a child graph.
  * @param[out, borrowed, nullable] node The node.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture, for nodes that a body cannot
  *   hold, and for moving a graph that is part of another or was wrapped as borrowed; `CUSHIM_ERROR_UNSUPPORTED` for
@@ -6358,10 +6359,10 @@ cushim_status cushim_builder_join(cushim_builder builder, const cushim_builder *
  *   conditional nodes.
  * @driver any
  */
-cushim_status cushim_builder_embed(cushim_builder builder,
-                                   cushim_graph graph,
-                                   cushim_child_how how,
-                                   cushim_node *node);
+cushim_status cushim_builder_add_child(cushim_builder builder,
+                                       cushim_graph graph,
+                                       cushim_child_ownership ownership,
+                                       cushim_node *node);
 
 /*
  * Creates a condition of what a builder captures, as `cushim_condition_create` does.
@@ -6451,7 +6452,7 @@ cushim_status cushim_log_set_callback(cushim_log_callback callback,
                                       cushim_log_level level);
 
 /*
- * Queues every later line of the log for `cushim_drain`, as items of kind `CUSHIM_ITEM_LOG_LINE`.
+ * Queues every later line of the log for `cushim_drain`, as items of kind `CUSHIM_DRAIN_LOG_LINE`.
  *
  * `cushim_log_set_callback` ends it. If more than 1,024 lines wait, further ones are dropped; a line says how many.
  *
@@ -6465,11 +6466,12 @@ cushim_status cushim_log_set_pull(cushim_log_level level);
 #endif  /* __cplusplus */
 
 /*
- * Helpers. The library exports none of them.
+ * Helpers. The library exports none of them. Each has the name of the type that it makes and of the enumerator that
+ * it sets: CUSHIM_ENDPOINT_BUFFER and cushim_endpoint_buffer.
  *
- * In C they are compound literals, for which they need C99: you can take their address, as in &CUSHIM_ON_HOST; it is
- * valid in the enclosing block. In C90, fill the structs member by member. In C++ they are values: assign them to a
- * variable before you take its address.
+ * You can take their address, as in &cushim_location_host(). In C they are compound literals, for which they need
+ * C99: the address is valid in the enclosing block. In C++ it is valid until the end of the full expression, as in
+ * the arguments of a call. In C90, fill the structs member by member.
  */
 
 /*
@@ -6509,74 +6511,136 @@ static inline cushim_arg cushim_arg_of(const Value &value) {
 #endif
 
 /*
- * Endpoints of copies and memsets: cushim_at_host(pointer), cushim_at_device(pointer), cushim_at_buffer(buffer,
- * offset), cushim_at_array(array), and cushim_at_auto(address), about which the driver is asked.
- * Regions of 3D copies: cushim_region_at(endpoint, pitch).
- * Arguments of kernels, besides CUSHIM_ARG: cushim_arg_buffer(buffer), cushim_arg_place(&endpoint).
- * Locations: cushim_on_device(0), CUSHIM_ON_HOST, cushim_on_host_node(0).
- * Ranges: cushim_range_at(pointer, bytes), cushim_range_of(buffer), cushim_range_of_part(buffer, offset, bytes).
+ * The address and the size of a variable of any type, for functions that take both: a value to set memory to, or a
+ * parameter's.
+ *
+ *   cushim_exec_set_parameter(exec, "alpha", CUSHIM_VALUE(alpha), NULL);
+ */
+#define CUSHIM_VALUE(variable) &(variable), sizeof(variable)
+
+/*
+ * The nodes after which a node of a graph is added, and their number, for functions that take both: CUSHIM_AFTER(a,
+ * b), or CUSHIM_AFTER_NOTHING.
+ *
+ *   cushim_graph_add_empty(graph, CUSHIM_AFTER(first, second), &node);
+ */
+#define CUSHIM_AFTER_NOTHING NULL, 0
+#if defined(__cplusplus) && __cplusplus >= 201103L
+template <size_t Count>
+static inline const cushim_node *cushim_after_nodes(const cushim_node (&nodes)[Count]) {
+  return nodes;
+}
+template <size_t Count>
+static inline size_t cushim_after_count(const cushim_node (&)[Count]) {
+  return Count;
+}
+#define CUSHIM_AFTER(...) cushim_after_nodes({__VA_ARGS__}), cushim_after_count({__VA_ARGS__})
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
+#define CUSHIM_AFTER(...) \
+  (const cushim_node[]){__VA_ARGS__}, sizeof((const cushim_node[]){__VA_ARGS__}) / sizeof(cushim_node)
+#endif
+
+/*
+ * Endpoints of copies and memsets: cushim_endpoint_host(pointer), cushim_endpoint_device(pointer),
+ * cushim_endpoint_buffer(buffer, offset), cushim_endpoint_array(array), and cushim_endpoint_auto(address), about
+ * which the driver is asked. Regions of 3D copies: cushim_region_at(endpoint, pitch). Arguments of kernels, besides
+ * CUSHIM_ARG: cushim_arg_buffer(buffer), cushim_arg_endpoint(&endpoint), cushim_arg_condition(condition),
+ * cushim_arg_owned(&owned), cushim_arg_parameter(&parameter). Locations: cushim_location_device(0),
+ * cushim_location_host(), cushim_location_host_numa(0), cushim_location_host_numa_current(). Ranges:
+ * cushim_range_pointer(pointer, bytes), and cushim_range_buffer(buffer, offset, bytes); 0 bytes are all.
  */
 #ifdef __cplusplus
-static inline cushim_place cushim_place_make(cushim_place_kind kind, uint64_t address, uint64_t offset) {
-  cushim_place place = cushim_place();
-  place.kind = kind;
-  place.address = address;
-  place.offset = offset;
-  return place;
+/* A struct whose address can be taken although it is a temporary. */
+template <class Struct>
+struct cushim_made : Struct {
+  const Struct *operator&() const { return this; }
+};
+
+static inline cushim_made<cushim_endpoint> cushim_endpoint_make(cushim_endpoint_kind kind, uint64_t address,
+                                                                uint64_t offset) {
+  cushim_made<cushim_endpoint> endpoint = cushim_made<cushim_endpoint>();
+  endpoint.kind = kind;
+  endpoint.address = address;
+  endpoint.offset = offset;
+  return endpoint;
 }
 
-static inline cushim_region cushim_region_at(cushim_place place, size_t pitch) {
-  cushim_region region = cushim_region();
-  region.place = place;
+static inline cushim_made<cushim_region> cushim_region_at(const cushim_endpoint &endpoint, size_t pitch) {
+  cushim_made<cushim_region> region = cushim_made<cushim_region>();
+  region.endpoint = endpoint;
   region.pitch = pitch;
   return region;
 }
 
-static inline cushim_arg cushim_arg_make(cushim_arg_kind kind, const void *value) {
-  cushim_arg arg = cushim_arg();
+static inline cushim_made<cushim_arg> cushim_arg_make(cushim_arg_kind kind, const void *value) {
+  cushim_made<cushim_arg> arg = cushim_made<cushim_arg>();
   arg.kind = kind;
   arg.value = value;
   return arg;
 }
 
-static inline cushim_location cushim_location_of(cushim_location_kind kind, int32_t id) {
-  cushim_location location = cushim_location();
+static inline cushim_made<cushim_location> cushim_location_make(cushim_location_kind kind, int32_t id) {
+  cushim_made<cushim_location> location = cushim_made<cushim_location>();
   location.kind = kind;
   location.id = id;
   return location;
 }
 
-static inline cushim_range cushim_range_make(cushim_range_kind kind, uint64_t address, uint64_t offset, size_t bytes) {
-  cushim_range range = cushim_range();
+static inline cushim_made<cushim_range> cushim_range_make(cushim_range_kind kind, uint64_t address, uint64_t offset,
+                                                          size_t bytes) {
+  cushim_made<cushim_range> range = cushim_made<cushim_range>();
   range.kind = kind;
   range.address = address;
   range.offset = offset;
   range.bytes = bytes;
   return range;
 }
-#else
-#define cushim_place_make(its_kind, its_address, its_offset) \
-  ((cushim_place){.kind = (its_kind), .address = (its_address), .offset = (its_offset)})
-#define cushim_region_at(its_place, its_pitch) ((cushim_region){.place = (its_place), .pitch = (its_pitch)})
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
+#define cushim_endpoint_make(its_kind, its_address, its_offset) \
+  ((cushim_endpoint){.kind = (its_kind), .address = (its_address), .offset = (its_offset)})
+#define cushim_region_at(its_endpoint, its_pitch) ((cushim_region){.endpoint = (its_endpoint), .pitch = (its_pitch)})
 #define cushim_arg_make(its_kind, its_value) ((cushim_arg){.kind = (its_kind), .value = (its_value)})
-#define cushim_location_of(its_kind, its_id) ((cushim_location){.kind = (its_kind), .id = (its_id)})
+#define cushim_location_make(its_kind, its_id) ((cushim_location){.kind = (its_kind), .id = (its_id)})
 #define cushim_range_make(its_kind, its_address, its_offset, its_bytes) \
   ((cushim_range){.kind = (its_kind), .address = (its_address), .offset = (its_offset), .bytes = (its_bytes)})
 #endif
-#define cushim_at_host(pointer) cushim_place_make(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)(pointer), 0)
-#define cushim_at_device(pointer) cushim_place_make(CUSHIM_PLACE_DEVICE, (pointer), 0)
-#define cushim_at_buffer(buffer, offset) \
-  cushim_place_make(CUSHIM_PLACE_BUFFER, (uint64_t)(uintptr_t)(buffer), (offset))
-#define cushim_at_array(array) cushim_place_make(CUSHIM_PLACE_ARRAY, (uint64_t)(uintptr_t)(array), 0)
-#define cushim_at_auto(address) cushim_place_make(CUSHIM_PLACE_AUTO, (address), 0)
-#define cushim_arg_buffer(buffer) cushim_arg_make(CUSHIM_ARG_BUFFER, (buffer))
-#define cushim_arg_place(place) cushim_arg_make(CUSHIM_ARG_PLACE, (place))
-#define cushim_on_device(ordinal) cushim_location_of(CUSHIM_LOCATION_DEVICE, (ordinal))
-#define CUSHIM_ON_HOST cushim_location_of(CUSHIM_LOCATION_HOST, 0)
-#define cushim_on_host_node(node) cushim_location_of(CUSHIM_LOCATION_HOST_NUMA, (node))
-#define cushim_range_at(pointer, bytes) cushim_range_make(CUSHIM_RANGE_POINTER, (pointer), 0, (bytes))
-#define cushim_range_of(buffer) cushim_range_of_part((buffer), 0, 0)
-#define cushim_range_of_part(buffer, offset, bytes) \
-  cushim_range_make(CUSHIM_RANGE_BUFFER, (uint64_t)(uintptr_t)(buffer), (offset), (bytes))
+
+/* So that the compiler refuses other pointers, and numbers for pointers. */
+#ifdef __cplusplus
+#define cushim_address_of_host(pointer) \
+  reinterpret_cast<uintptr_t>(true ? (pointer) : static_cast<const void *>(0))
+static inline uint64_t cushim_address_of_buffer(cushim_buffer buffer) { return reinterpret_cast<uintptr_t>(buffer); }
+static inline uint64_t cushim_address_of_array(CUarray array) { return reinterpret_cast<uintptr_t>(array); }
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
+#define cushim_address_of_host(pointer) ((uint64_t)(uintptr_t)(1 ? (pointer) : (const void *)0))
+static inline uint64_t cushim_address_of_buffer(cushim_buffer buffer) { return (uintptr_t)buffer; }
+static inline uint64_t cushim_address_of_array(CUarray array) { return (uintptr_t)array; }
+#endif
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+static inline const void *cushim_value_of_buffer(cushim_buffer buffer) { return buffer; }
+static inline const void *cushim_value_of_endpoint(const cushim_endpoint *endpoint) { return endpoint; }
+static inline const void *cushim_value_of_condition(cushim_condition condition) { return condition; }
+static inline const void *cushim_value_of_owned(const cushim_owned_pointer *owned) { return owned; }
+static inline const void *cushim_value_of_parameter(const cushim_parameter *parameter) { return parameter; }
+#endif
+
+#define cushim_endpoint_host(pointer) cushim_endpoint_make(CUSHIM_ENDPOINT_HOST, cushim_address_of_host(pointer), 0)
+#define cushim_endpoint_device(pointer) cushim_endpoint_make(CUSHIM_ENDPOINT_DEVICE, (pointer), 0)
+#define cushim_endpoint_buffer(buffer, offset) \
+  cushim_endpoint_make(CUSHIM_ENDPOINT_BUFFER, cushim_address_of_buffer(buffer), (offset))
+#define cushim_endpoint_array(array) cushim_endpoint_make(CUSHIM_ENDPOINT_ARRAY, cushim_address_of_array(array), 0)
+#define cushim_endpoint_auto(address) cushim_endpoint_make(CUSHIM_ENDPOINT_AUTO, (address), 0)
+#define cushim_arg_buffer(buffer) cushim_arg_make(CUSHIM_ARG_BUFFER, cushim_value_of_buffer(buffer))
+#define cushim_arg_endpoint(endpoint) cushim_arg_make(CUSHIM_ARG_ENDPOINT, cushim_value_of_endpoint(endpoint))
+#define cushim_arg_condition(condition) cushim_arg_make(CUSHIM_ARG_CONDITION, cushim_value_of_condition(condition))
+#define cushim_arg_owned(owned) cushim_arg_make(CUSHIM_ARG_OWNED, cushim_value_of_owned(owned))
+#define cushim_arg_parameter(parameter) cushim_arg_make(CUSHIM_ARG_PARAMETER, cushim_value_of_parameter(parameter))
+#define cushim_location_device(ordinal) cushim_location_make(CUSHIM_LOCATION_DEVICE, (ordinal))
+#define cushim_location_host() cushim_location_make(CUSHIM_LOCATION_HOST, 0)
+#define cushim_location_host_numa(node) cushim_location_make(CUSHIM_LOCATION_HOST_NUMA, (node))
+#define cushim_location_host_numa_current() cushim_location_make(CUSHIM_LOCATION_HOST_NUMA_CURRENT, 0)
+#define cushim_range_pointer(pointer, bytes) cushim_range_make(CUSHIM_RANGE_POINTER, (pointer), 0, (bytes))
+#define cushim_range_buffer(buffer, offset, bytes) \
+  cushim_range_make(CUSHIM_RANGE_BUFFER, cushim_address_of_buffer(buffer), (offset), (bytes))
 
 #endif /* CUSHIM_H */

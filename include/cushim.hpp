@@ -63,7 +63,7 @@
 #include "cushim/error.hpp"
 #include "cushim/handle.hpp"
 #include "cushim/owner.hpp"
-#include "cushim/place.hpp"
+#include "cushim/endpoint.hpp"
 #include "cushim/range.hpp"
 #include "cushim/transfers.hpp"
 #include "cushim/driver.hpp"

@@ -324,7 +324,7 @@ typedef struct cushim_driver_info {
   const char *path;
   /* How functions were looked up: "cuGetProcAddress_v2", "cuGetProcAddress", "dlsym", "custom" or "none". */
   const char *getter;
-  /* How many libraries were tried, including the one that was loaded; see `cushim_driver_candidate_at`. */
+  /* How many libraries were tried, including the one that was loaded; see `cushim_driver_get_candidate`. */
   size_t candidate_count;
   /* How many entries of the table this driver has. */
   size_t symbol_count;
@@ -494,7 +494,7 @@ cushim_status cushim_driver_get_info(cushim_driver driver, struct cushim_driver_
  * @param[inout] candidate Receives the library.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
  */
-cushim_status cushim_driver_candidate_at(cushim_driver driver, size_t index, struct cushim_candidate *candidate);
+cushim_status cushim_driver_get_candidate(cushim_driver driver, size_t index, struct cushim_candidate *candidate);
 
 /*
  * Returns the number of ABIs that cushim knows, which is the number of entries in a table.
@@ -513,10 +513,10 @@ size_t cushim_symbol_count(void);
  * @return A `cushim_status`.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
  */
-cushim_status cushim_driver_symbol_at(cushim_driver driver,
-                                      size_t index,
-                                      cushim_table_kind kind,
-                                      struct cushim_symbol *symbol);
+cushim_status cushim_driver_get_symbol(cushim_driver driver,
+                                       size_t index,
+                                       cushim_table_kind kind,
+                                       struct cushim_symbol *symbol);
 
 #ifdef __cplusplus
 }  /* extern "C" */

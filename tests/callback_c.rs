@@ -4,8 +4,8 @@
 mod fakes;
 
 use cushim::capi::callback::{
-    cushim_drain, cushim_drain_fd, cushim_flush_callbacks, cushim_item, cushim_item_kind, cushim_owner,
-    cushim_stream_host_function,
+    cushim_drain, cushim_drain_fd, cushim_drain_item, cushim_drain_item_kind, cushim_flush_callbacks,
+    cushim_owner, cushim_stream_launch_host_function,
 };
 use cushim::capi::context::{cushim_context, cushim_context_destroy, cushim_context_retain_primary};
 use cushim::capi::device::cushim_driver_get_device;
@@ -20,8 +20,8 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-const RELEASE: i32 = cushim_item_kind::CUSHIM_ITEM_RELEASE as i32;
-const HOST_FUNCTION: i32 = cushim_item_kind::CUSHIM_ITEM_HOST_FUNCTION as i32;
+const RELEASE: i32 = cushim_drain_item_kind::CUSHIM_DRAIN_RELEASE as i32;
+const HOST_FUNCTION: i32 = cushim_drain_item_kind::CUSHIM_DRAIN_HOST_FUNCTION as i32;
 
 const IN_CALLBACK: i32 = cushim::Status::IN_CALLBACK.0;
 const INVALID_ARGUMENT: i32 = cushim::Status::INVALID_ARGUMENT.0;
@@ -39,12 +39,12 @@ fn alone() -> MutexGuard<'static, ()> {
 fn flush() {
     let mut done = -1;
     // SAFETY: a valid place.
-    assert_eq!(unsafe { cushim_flush_callbacks(20_000, &raw mut done) }, 0);
+    assert_eq!(unsafe { cushim_flush_callbacks(20_000_000_000, &raw mut done) }, 0);
     assert_eq!(done, 1);
 }
 
-fn empty() -> cushim_item {
-    cushim_item { kind: -1, level: -1, data: null_mut(), target: [1; 48], text: [1; 960] }
+fn empty() -> cushim_drain_item {
+    cushim_drain_item { kind: -1, level: -1, data: null_mut(), target: [1; 48], text: [1; 960] }
 }
 
 /// Up to `most` items, by kind and data.
@@ -56,7 +56,7 @@ fn drain(most: usize) -> Vec<(i32, usize)> {
         let mut count = usize::MAX;
         // SAFETY: there are `room` items.
         let status =
-            unsafe { cushim_drain(items.as_mut_ptr(), size_of::<cushim_item>(), room, &raw mut count) };
+            unsafe { cushim_drain(items.as_mut_ptr(), size_of::<cushim_drain_item>(), room, &raw mut count) };
         assert_eq!(status, 0);
         drained.extend(items[..count].iter().map(|item| (item.kind, item.data.addr())));
         if count < items.len() {
@@ -123,7 +123,7 @@ impl Rig {
         owner: *const cushim_owner,
     ) -> i32 {
         // SAFETY: the tests pass what fits together.
-        unsafe { cushim_stream_host_function(self.stream, function, data, owner) }
+        unsafe { cushim_stream_launch_host_function(self.stream, function, data, owner) }
     }
 
     fn wait(&self) {
@@ -226,7 +226,8 @@ fn a_failed_call_takes_no_owner() {
         rig.tell("fake_refuse", 0);
     }
     // SAFETY: NULL is allowed, and answered.
-    let status = unsafe { cushim_stream_host_function(null_mut(), Some(count), data, &raw const owner) };
+    let status =
+        unsafe { cushim_stream_launch_host_function(null_mut(), Some(count), data, &raw const owner) };
     assert_eq!(status, STREAM_REQUIRED);
     flush();
     assert_eq!((calls.load(SeqCst), releases.load(SeqCst), drain(8)), (0, 0, vec![]));
@@ -266,7 +267,10 @@ unsafe extern "C" fn call_inside(stream: *mut c_void) {
         QUERIED.store(cushim_stream_query(stream, &raw mut done), SeqCst);
         SYNCHRONIZED.store(cushim_stream_synchronize(stream), SeqCst);
         DESTROYED.store(cushim_stream_destroy(stream), SeqCst);
-        LAUNCHED.store(cushim_stream_host_function(stream, Some(call_inside), stream.cast(), null()), SeqCst);
+        LAUNCHED.store(
+            cushim_stream_launch_host_function(stream, Some(call_inside), stream.cast(), null()),
+            SeqCst,
+        );
         FLUSHED.store(cushim_flush_callbacks(0, &raw mut done), SeqCst);
         DRAINED.store(cushim_drain(null_mut(), 64, 0, &raw mut count) | cushim_drain_fd(&raw mut fd), SeqCst);
     }
@@ -296,7 +300,7 @@ fn drain_checks_its_arguments_and_takes_nothing_then() {
     let mut count = 7;
     // SAFETY: the places are valid, or NULL, which is refused.
     unsafe {
-        let size = size_of::<cushim_item>();
+        let size = size_of::<cushim_drain_item>();
         assert_eq!(cushim_drain(&raw mut item, size, 1, null_mut()), INVALID_ARGUMENT);
         assert_eq!(cushim_drain(null_mut(), size, 1, &raw mut count), INVALID_ARGUMENT);
         assert_eq!((cushim_drain(&raw mut item, 15, 1, &raw mut count), count), (INVALID_ARGUMENT, 0));
@@ -310,7 +314,7 @@ fn drain_checks_its_arguments_and_takes_nothing_then() {
 fn drain_writes_shorter_and_longer_structs() {
     let _alone = alone();
     let rig = Rig::open("none");
-    for stride in [16_usize, 24, size_of::<cushim_item>(), size_of::<cushim_item>() + 32] {
+    for stride in [16_usize, 24, size_of::<cushim_drain_item>(), size_of::<cushim_drain_item>() + 32] {
         assert_eq!(rig.launch(None, number(1), null()), 0);
         assert_eq!(rig.launch(None, number(2), null()), 0);
         let mut bytes = vec![0xaa_u8; stride * 3];
@@ -374,7 +378,7 @@ fn racing_drainers_get_each_item_once() {
                     let owner = cushim_owner { data, release: None };
                     // SAFETY: the stream lives, and so does the owner.
                     let status = unsafe {
-                        cushim_stream_host_function(
+                        cushim_stream_launch_host_function(
                             std::ptr::without_provenance_mut(stream),
                             None,
                             data,
@@ -425,8 +429,9 @@ fn release_functions_are_called_once_each_under_races() {
                     let owner = cushim_owner { data, release: Some(count) };
                     let stream = std::ptr::without_provenance_mut(stream);
                     // SAFETY: the counters outlive the flush below.
-                    let status =
-                        unsafe { cushim_stream_host_function(stream, Some(count), data, &raw const owner) };
+                    let status = unsafe {
+                        cushim_stream_launch_host_function(stream, Some(count), data, &raw const owner)
+                    };
                     assert_eq!(status, 0);
                 }
             });
@@ -462,10 +467,12 @@ fn the_child_of_a_fork_is_refused() {
         let (mut count, mut fd, mut done) = (0, 0, 0);
         // SAFETY: the places are valid; the child ends here.
         unsafe {
-            let refused = cushim_drain(&raw mut item, size_of::<cushim_item>(), 1, &raw mut count) == forked
+            let refused = cushim_drain(&raw mut item, size_of::<cushim_drain_item>(), 1, &raw mut count)
+                == forked
                 && cushim_drain_fd(&raw mut fd) == forked
-                && cushim_flush_callbacks(-1, &raw mut done) == forked
-                && cushim_stream_host_function(rig.stream, Some(call_inside), null_mut(), null()) == forked;
+                && cushim_flush_callbacks(u64::MAX, &raw mut done) == forked
+                && cushim_stream_launch_host_function(rig.stream, Some(call_inside), null_mut(), null())
+                    == forked;
             libc::_exit(if refused { 7 } else { 1 });
         }
     }

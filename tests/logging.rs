@@ -4,7 +4,7 @@
 mod fakes;
 
 use cushim::capi::callback::{
-    cushim_drain, cushim_flush_callbacks, cushim_item, cushim_item_kind, cushim_owner,
+    cushim_drain, cushim_drain_item, cushim_drain_item_kind, cushim_flush_callbacks, cushim_owner,
 };
 use cushim::capi::driver::{
     cushim_driver_default_table, cushim_driver_destroy, cushim_driver_flags, cushim_driver_get_table,
@@ -59,7 +59,7 @@ const IGNORE: u32 = cushim_driver_flags::CUSHIM_DRIVER_IGNORE_ENVIRONMENT as u32
 fn flush() {
     let mut done = -1;
     // SAFETY: a valid place.
-    assert_eq!((unsafe { cushim_flush_callbacks(20_000, &raw mut done) }, done), (0, 1));
+    assert_eq!((unsafe { cushim_flush_callbacks(20_000_000_000, &raw mut done) }, done), (0, 1));
 }
 
 #[test]
@@ -378,14 +378,21 @@ fn replacing_a_callback_races_with_logging() {
 
 fn drain_lines() -> Vec<(i32, String)> {
     let mut items =
-        vec![cushim_item { kind: 0, level: 0, data: null_mut(), target: [0; 48], text: [0; 960] }; 4096];
+        vec![
+            cushim_drain_item { kind: 0, level: 0, data: null_mut(), target: [0; 48], text: [0; 960] };
+            4096
+        ];
     let mut count = 0;
     // SAFETY: the array has this many items.
-    let status =
-        unsafe { cushim_drain(items.as_mut_ptr(), size_of::<cushim_item>(), items.len(), &raw mut count) };
+    let status = unsafe {
+        cushim_drain(items.as_mut_ptr(), size_of::<cushim_drain_item>(), items.len(), &raw mut count)
+    };
     assert_eq!(status, 0);
     let lines = items[..count].iter().map(|item| {
-        assert_eq!((item.kind, item.data), (cushim_item_kind::CUSHIM_ITEM_LOG_LINE as i32, null_mut()));
+        assert_eq!(
+            (item.kind, item.data),
+            (cushim_drain_item_kind::CUSHIM_DRAIN_LOG_LINE as i32, null_mut())
+        );
         // SAFETY: texts end with NUL.
         let (target, text) =
             unsafe { (CStr::from_ptr(item.target.as_ptr()), CStr::from_ptr(item.text.as_ptr())) };

@@ -88,8 +88,8 @@ void kept() {
   all.stream.fill<std::uint32_t>(buffer, 0);
   cushim::graph graph = cushim::capture(all.context, [&](cushim::stream_ref stream) {
     all.append.launch(stream, {}, buffer, 1u);
-    stream.host_function([counted, &calls] { calls += *counted; });
-    stream.host_function_once([kept = std::make_unique<int>(1), &once] { once += *kept; });
+    stream.launch_host_function([counted, &calls] { calls += *counted; });
+    stream.launch_host_function_once([kept = std::make_unique<int>(1), &once] { once += *kept; });
     stream.copy(cushim::host_target(result).caller_keeps(), buffer);
   });
   counted.reset();
@@ -129,7 +129,7 @@ void embedded() {
   const cushim::builder builder{all.context};
   builder.begin();
   append(builder, 1);
-  const cushim::node_ref node = builder.embed(inner);
+  const cushim::node_ref node = builder.add_child(inner);
   append(builder, 2);
   CHECK(node.type() == CUSHIM_NODE_CHILD && all.result_of(builder.end()) == 172);
 }

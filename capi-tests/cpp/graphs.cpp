@@ -61,8 +61,8 @@ void nodes() {
   const auto memory = graph.after(rows).add_allocation(16);
   const auto [memory_node, memory_pointer] = memory;
   CHECK(memory_node == memory && memory_pointer == memory.pointer);
-  const auto there = graph.after(memory).add_copy(cushim::place::device(memory.pointer), all.numbers, 16);
-  const auto back = graph.after(there).add_copy(cushim::host_target(result).caller_keeps(), cushim::place::device(memory.pointer));
+  const auto there = graph.after(memory).add_copy(cushim::endpoint::device(memory.pointer), all.numbers, 16);
+  const auto back = graph.after(there).add_copy(cushim::host_target(result).caller_keeps(), cushim::endpoint::device(memory.pointer));
   const auto freed = graph.after(back).add_free(memory.pointer);
   const auto end = graph.after(freed).add_event_record(ended);
   const auto waited = graph.after(end).add_event_wait(event);
@@ -141,7 +141,7 @@ void rebinding() {
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, exec.set_parameter("no such", 5u));
   CHECK(exec.rebind(all.numbers, other) == 2 && all.result_of(exec) == 0);
   std::uint32_t there = 0;
-  all.stream.copy(cushim::place::host(&there), other, 4);
+  all.stream.copy(cushim::endpoint::host(&there), other, 4);
   all.stream.sync();
   CHECK(there == 55);
 }

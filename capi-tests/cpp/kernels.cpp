@@ -45,7 +45,7 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
   stream.fill<std::uint32_t>(numbers, 0);
   nothing.launch(stream, {});
   add.launch(stream, {2, 32}, numbers, 3u, 2.0f);                         // 64 times 6: a buffer
-  add.launch(stream, {}, numbers.at(4), 7u, 1.0f);                        // a place
+  add.launch(stream, {}, numbers.at(4), 7u, 1.0f);                        // an endpoint
   add.launch(stream, {}, numbers.pointer() + 4, 1u, 1.0f);                // an address
   add.launch(stream, {}, numbers, cushim::parameter("n", 10u), 1.0f);     // a value with a name
   add.launch_packed(stream, {1, 2}, block{numbers.pointer(), 100, 1.0f}); // 2 times 100
@@ -84,18 +84,18 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
   add.launch(stream, {}, cushim::owned_pointer(numbers.pointer(), keeper), 1u, 1.0f);
   CHECK(!keeper);
   keeper = cushim::owner::of(std::make_shared<int>(0));
-  add.launch(stream, {}, cushim::place::device(numbers.pointer()).kept_by(keeper), 1u, 1.0f);
+  add.launch(stream, {}, cushim::endpoint::device(numbers.pointer()).kept_by(keeper), 1u, 1.0f);
   CHECK(!keeper);
   stream.sync();
   CHECK(cushim::flush_callbacks(10s) && seen.expired());
 
-  // Only the first call has the owner; those after it, also with a place that names it, get the memory alone.
+  // Only the first call has the owner; those after it, also with an endpoint that names it, get the memory alone.
   int releases = 0;
   cushim::owner counted(cushim_owner{&releases, [](void *count) { ++*static_cast<int *>(count); }});
   const cushim::owned_pointer pointer(numbers.pointer(), counted);
-  const cushim::place place = cushim::place::device(numbers.pointer()).kept_by(counted);
-  add.launch(stream, {}, place, 1u, 1.0f);
-  add.launch(stream, {}, place, 1u, 1.0f);
+  const cushim::endpoint endpoint = cushim::endpoint::device(numbers.pointer()).kept_by(counted);
+  add.launch(stream, {}, endpoint, 1u, 1.0f);
+  add.launch(stream, {}, endpoint, 1u, 1.0f);
   add.launch(stream, {}, pointer, 1u, 1.0f);
   stream.sync();
   CHECK(cushim::flush_callbacks(10s) && releases == 1);
@@ -119,7 +119,7 @@ void named_values(cushim::context_ref context, cushim::library_ref library, cush
     std::uint32_t result = 0;
     stream.fill<std::uint32_t>(numbers, 0);
     exec.launch(stream);
-    stream.copy(cushim::place::host(&result), numbers, sizeof result);
+    stream.copy(cushim::endpoint::host(&result), numbers, sizeof result);
     stream.sync();
     return result;
   };
@@ -152,7 +152,7 @@ void questions(cushim::context_ref context, cushim::library_ref library, cushim:
 
   std::uint32_t counter = 0;
   const cushim::variable variable = library.get_global("counter");
-  stream.copy(cushim::place::host(&counter), cushim::place::device(variable.pointer), variable.bytes);
+  stream.copy(cushim::endpoint::host(&counter), cushim::endpoint::device(variable.pointer), variable.bytes);
   stream.sync();
   CHECK(variable.bytes == 4 && counter == 5);
   CHECK_FAILS(CUDA_ERROR_NOT_FOUND, library.get_managed("counter"));

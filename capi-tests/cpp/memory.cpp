@@ -1,4 +1,4 @@
-// Buffers, resources, copies, memsets, page-locked memory, owners of places, DLPack, libraries and kernels.
+// Buffers, resources, copies, memsets, page-locked memory, owners of endpoints, DLPack, libraries and kernels.
 #include <cushim.hpp>
 
 #include "check.hpp"
@@ -56,7 +56,7 @@ void copies(cushim::device_ref device, cushim::context_ref context, cushim::stre
   // Rows and boxes.
   stream.fill<std::uint8_t>(a, 0);
   stream.fill_2d<std::uint8_t>(a, 64, 7, 8, 4);
-  cushim::region from(a, 64), to(cushim::place::host(back.data()), 16);
+  cushim::region from(a, 64), to(cushim::endpoint::host(back.data()), 16);
   from.x = 4;
   stream.copy_3d(to, from, {8, 4});
   stream.sync();
@@ -65,12 +65,12 @@ void copies(cushim::device_ref device, cushim::context_ref context, cushim::stre
 
   // Synchronous ones.
   const cushim::address pointer = context.allocate(64);
-  context.fill<std::uint8_t>(cushim::place::device(pointer), 9, 64);
+  context.fill<std::uint8_t>(cushim::endpoint::device(pointer), 9, 64);
   std::array<std::uint8_t, 64> here{};
-  context.copy(here, cushim::place::device(pointer));
+  context.copy(here, cushim::endpoint::device(pointer));
   CHECK(here[0] == 9 && here[63] == 9);
   CHECK(context.get_address_range(pointer + 5).start == pointer && context.get_pointer_attributes(pointer).range_bytes == 64);
-  context.copy(cushim::place::any(here.data()), cushim::place::any(pointer), 32);
+  context.copy(cushim::endpoint::any(here.data()), cushim::endpoint::any(pointer), 32);
   context.free(pointer);
   context.free(0);
 
@@ -97,12 +97,12 @@ void copies(cushim::device_ref device, cushim::context_ref context, cushim::stre
   }
 }
 
-// Values that streams wait for, and write; the library takes the owners of their places.
+// Values that streams wait for, and write; the library takes the owners of their endpoints.
 void memory_operations(cushim::context_ref context, cushim::stream_ref stream) {
   const auto values = context.allocate_host<std::uint32_t>(2);
   values[0] = 0;
   values[1] = 0;
-  const cushim::place first = cushim::place::host(&values[0]), second = cushim::place::host(&values[1]);
+  const cushim::endpoint first = cushim::endpoint::host(&values[0]), second = cushim::endpoint::host(&values[1]);
   cushim::owner keeper = cushim::owner::of(std::make_shared<int>(1));
   const cushim::stream other{context};
   other.memory_operations(cushim::memory_operation::wait_32(first, 1, CU_STREAM_WAIT_VALUE_EQ));
@@ -117,7 +117,7 @@ void memory_operations(cushim::context_ref context, cushim::stream_ref stream) {
 }
 
 void buffers(cushim::driver_ref driver, cushim::device_ref device, cushim::context_ref context, cushim::stream_ref stream) {
-  const cushim::resource pinned = cushim::resource::pinned(context), plain = cushim::resource::synchronous(context);
+  const cushim::resource pinned = cushim::resource::pinned(context), plain = cushim::resource::device(context);
   cushim::buffer host = pinned.allocate(stream, 64);
   stream.sync();
   const auto bytes = host.host<std::uint8_t>();
@@ -142,16 +142,16 @@ void buffers(cushim::driver_ref driver, cushim::device_ref device, cushim::conte
   }
   CHECK(cushim::flush_callbacks(10s) && seen.expired());
 
-  // A place with an owner: the call takes it, but only if it succeeds.
+  // An endpoint with an owner: the call takes it, but only if it succeeds.
   auto source = std::make_shared<std::array<std::uint8_t, 64>>();
   source->fill(5);
   const std::weak_ptr<std::array<std::uint8_t, 64>> source_seen = source;
   const void *const data = source->data();
   cushim::owner keeper = cushim::owner::of(std::move(source));
   const cushim::buffer target = device.allocate(stream, 64);
-  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(target.at(1), cushim::place::host(data).kept_by(keeper), 64));
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(target.at(1), cushim::endpoint::host(data).kept_by(keeper), 64));
   CHECK(keeper && !source_seen.expired());
-  stream.copy(target, cushim::place::host(data).kept_by(keeper), 64);
+  stream.copy(target, cushim::endpoint::host(data).kept_by(keeper), 64);
   CHECK(!keeper);
   stream.sync();
   CHECK(cushim::flush_callbacks(10s) && source_seen.expired());
@@ -194,7 +194,7 @@ struct own_memory {
     ++*live;
     return reinterpret_cast<std::uintptr_t>(::operator new(bytes));
   }
-  void deallocate(cushim::stream_ref, cushim::address pointer, std::size_t) {
+  void free(cushim::stream_ref, cushim::address pointer, std::size_t) {
     --*live;
     ::operator delete(reinterpret_cast<void *>(static_cast<std::uintptr_t>(pointer)));
   }

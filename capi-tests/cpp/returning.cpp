@@ -53,7 +53,7 @@ struct own_memory {
     if (bytes > 64) return cushim::error(CUDA_ERROR_OUT_OF_MEMORY, "too many");
     return cushim::address{0x1000};
   }
-  cushim::result<void> deallocate(cushim::stream_ref, cushim::address, std::size_t) { return {}; }
+  cushim::result<void> free(cushim::stream_ref, cushim::address, std::size_t) { return {}; }
   void describe(cushim_memory_properties &) noexcept {}
 };
 
@@ -119,7 +119,7 @@ void run() {
   const auto stream = cushim::stream::create(*context);
   if (!CHECK_OK(stream)) return;
   int calls = 0;
-  CHECK_OK(stream->host_function([&calls] { calls++; }));
+  CHECK_OK(stream->launch_host_function([&calls] { calls++; }));
   CHECK_OK(stream->sync());
   CHECK(calls == 1 && stream->is_done().value() && stream->record_event().value().sync().has_value());
   CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, cushim::stream().sync());

@@ -127,7 +127,7 @@ void streams(cushim::context_ref context, bool is_none) {
 
   // What waits is not done, and what it waits for ends it.
   std::promise<void> go;
-  a.host_function_once([wait = go.get_future()]() mutable { wait.wait_for(10s); });
+  a.launch_host_function_once([wait = go.get_future()]() mutable { wait.wait_for(10s); });
   b.wait(a);
   const cushim::event after = b.record_event();
   CHECK(is_none || (!a.is_done() && !after.is_done() && !after.sync_for(1ms) && !b.sync_for(0s)));
@@ -204,12 +204,12 @@ void native_timed_events(cushim::context_ref context) {
 void host_functions(cushim::context_ref context, bool is_none) {
   const cushim::stream stream{context};
   std::atomic<int> calls{0};
-  stream.host_function([&calls] { calls++; }); // bytes
+  stream.launch_host_function([&calls] { calls++; }); // bytes
   auto counted = std::make_shared<int>(1);
   const std::weak_ptr<int> seen = counted;
-  stream.host_function([counted, &calls] { calls += *counted; }); // kept, and destroyed
+  stream.launch_host_function([counted, &calls] { calls += *counted; }); // kept, and destroyed
   auto unique = std::make_unique<int>(5);
-  stream.host_function_once([unique = std::move(unique), &calls] { calls += *unique; });
+  stream.launch_host_function_once([unique = std::move(unique), &calls] { calls += *unique; });
   counted.reset();
   stream.sync();
   CHECK(calls == 7);
@@ -218,12 +218,12 @@ void host_functions(cushim::context_ref context, bool is_none) {
 
   // If it fails, what was to be kept is not, and the thread's error is that of the call.
   auto refused = std::make_shared<int>(1);
-  CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, cushim::stream_ref().host_function([refused] { std::abort(); }));
+  CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, cushim::stream_ref().launch_host_function([refused] { std::abort(); }));
   CHECK(refused.use_count() == 1);
 
   // Inside, the library refuses what would call the driver.
   std::atomic<int> status{0};
-  stream.host_function([&status, raw = stream.get()] { status = cushim_stream_synchronize(raw); });
+  stream.launch_host_function([&status, raw = stream.get()] { status = cushim_stream_synchronize(raw); });
   stream.sync();
   CHECK(status == CUSHIM_ERROR_IN_CALLBACK || is_none);
 }
@@ -250,7 +250,7 @@ void long_and_short_waits(cushim::stream_ref stream) {
   std::atomic<bool> is_gone{false};
   const auto waits = [&](auto timeout) {
     is_gone = false;
-    stream.host_function(slow(is_gone));
+    stream.launch_host_function(slow(is_gone));
     stream.sync();
     return cushim::flush_callbacks(timeout) && is_gone;
   };
@@ -260,7 +260,7 @@ void long_and_short_waits(cushim::stream_ref stream) {
   cushim::flush_callbacks();
 
   is_gone = false;
-  stream.host_function(slow(is_gone));
+  stream.launch_host_function(slow(is_gone));
   stream.sync();
   const auto begun = std::chrono::steady_clock::now();
   const bool is_done = cushim::flush_callbacks(900us);

@@ -10,11 +10,11 @@ package cushim
 
 // A number of Go's own as the data of a host function; a cgo.Handle is one.
 static cushim_status enqueue(cushim_stream stream, uintptr_t number) {
-  return cushim_stream_host_function(stream, NULL, (void *)number, NULL);
+  return cushim_stream_launch_host_function(stream, NULL, (void *)number, NULL);
 }
 
 static cushim_status drain(uintptr_t *numbers, size_t capacity, size_t *count) {
-  cushim_item items[16];
+  cushim_drain_item items[16];
   size_t i;
   cushim_status status = cushim_drain(items, sizeof items[0], capacity < 16 ? capacity : 16, count);
   for (i = 0; status == CUSHIM_SUCCESS && i < *count; i++) numbers[i] = (uintptr_t)items[i].data;

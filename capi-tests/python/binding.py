@@ -111,9 +111,9 @@ def saxpy(cushim, ptx):
     count = 1000
     size = 4 * count
     x, y = (ctypes.c_float * count)(*range(count)), (ctypes.c_float * count)(*[1] * count)
-    on_host = [cushim.cushim_place(kind=cushim.CUSHIM_PLACE_HOST, address=ctypes.addressof(place)) for place in (x, y)]
+    on_host = [cushim.cushim_endpoint(kind=cushim.CUSHIM_ENDPOINT_HOST, address=ctypes.addressof(place)) for place in (x, y)]
     pointers = [cushim.cushim_stream_allocate(stream, size) for _ in on_host]
-    on_device = [cushim.cushim_place(kind=cushim.CUSHIM_PLACE_DEVICE, address=pointer) for pointer in pointers]
+    on_device = [cushim.cushim_endpoint(kind=cushim.CUSHIM_ENDPOINT_DEVICE, address=pointer) for pointer in pointers]
     for to, source in zip(on_device, on_host):
         cushim.cushim_stream_copy(stream, to, source, size)
 

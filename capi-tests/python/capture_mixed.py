@@ -11,7 +11,7 @@ import sys
 
 COUNT = 1024
 BYTES = COUNT * 4
-DEVICE, BUFFER = 2, 5  # cushim_place_kind
+DEVICE, BUFFER = 2, 5  # cushim_endpoint_kind
 GLOBAL = 2  # CUSHIM_CAPTURE_GLOBAL
 
 lib = ctypes.CDLL(sys.argv[1])
@@ -21,7 +21,7 @@ lib.cushim_builder_stream.argtypes = [ctypes.c_void_p]
 
 
 class Place(ctypes.Structure):
-    """cushim_place."""
+    """cushim_endpoint."""
 
     _fields_ = [("kind", ctypes.c_int32), ("flags", ctypes.c_uint32), ("address", ctypes.c_uint64),
                 ("offset", ctypes.c_uint64), ("context", ctypes.c_void_p), ("owner", ctypes.c_void_p)]

@@ -7,7 +7,7 @@ import numpy
 
 HOST = 3  # kDLCUDAHost
 UNVERSIONED = 2  # CUSHIM_DLPACK_UNVERSIONED
-BUFFER = 5  # CUSHIM_PLACE_BUFFER
+BUFFER = 5  # CUSHIM_ENDPOINT_BUFFER
 NAMES = {0: b"dltensor_versioned", UNVERSIONED: b"dltensor"}
 
 lib = ctypes.CDLL(sys.argv[1])
@@ -29,7 +29,7 @@ class Options(ctypes.Structure):
 
 
 class Place(ctypes.Structure):
-    """cushim_place."""
+    """cushim_endpoint."""
 
     _fields_ = [("kind", ctypes.c_int32), ("flags", ctypes.c_uint32), ("address", ctypes.c_uint64),
                 ("offset", ctypes.c_uint64), ("context", ctypes.c_void_p), ("owner", ctypes.c_void_p)]
@@ -96,7 +96,7 @@ def takes(flags):
     before = sys.getrefcount(numbers)
     check(lib.cushim_buffer_destroy(imported))
     done = ctypes.c_int32()
-    check(lib.cushim_flush_callbacks(ctypes.c_int64(10000), ctypes.byref(done)))
+    check(lib.cushim_flush_callbacks(ctypes.c_uint64(10_000_000_000), ctypes.byref(done)))
     assert done.value == 1 and sys.getrefcount(numbers) == before - 1
 
 

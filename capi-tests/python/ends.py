@@ -66,7 +66,7 @@ def host_function():
     context = made(lib.cushim_context_retain_primary, device)
     for _ in range(3):
         stream = made(lib.cushim_stream_create, context, None)
-        check(lib.cushim_stream_host_function(stream, release, None, ctypes.byref(owner)))
+        check(lib.cushim_stream_launch_host_function(stream, release, None, ctypes.byref(owner)))
 
 
 def log():

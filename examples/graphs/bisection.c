@@ -103,7 +103,7 @@ static cushim_node add_setter(cushim_graph graph, const cushim_node *after, size
 
 /* One number becomes another. */
 static void add_move(cushim_graph graph, uint64_t to, uint64_t from) {
-  cushim_place target = cushim_at_device(to), source = cushim_at_device(from);
+  cushim_endpoint target = cushim_endpoint_device(to), source = cushim_endpoint_device(from);
   check(cushim_graph_add_copy(graph, NULL, 0, &target, &source, sizeof(double), NULL));
 }
 
@@ -126,7 +126,7 @@ static cushim_graph build(cushim_context context, cushim_library library, uint64
   add_setter(loop, &chosen, 1, library, "judge", more, numbers, &width);
   inspected = add_setter(graph, &looping, 1, library, "inspect", near, numbers, &accuracy);
   check(cushim_graph_add_conditional(graph, &inspected, 1, near, CUSHIM_CONDITIONAL_IF, 1, NULL, &found));
-  cushim_place flag = cushim_at_device(numbers + 32);
+  cushim_endpoint flag = cushim_endpoint_device(numbers + 32);
   check(cushim_graph_add_fill(found, NULL, 0, &flag, 1, 4, 1, NULL));
   return graph;
 }
@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
   check(cushim_context_retain_primary(device, &context));
   check(cushim_stream_create(context, NULL, &stream));
   check(cushim_context_allocate(context, sizeof numbers, &memory));
-  cushim_place on_device = cushim_at_device(memory), on_host = cushim_at_host(numbers);
+  cushim_endpoint on_device = cushim_endpoint_device(memory), on_host = cushim_endpoint_host(numbers);
   check(cushim_context_copy(context, &on_device, &on_host, sizeof numbers));
   cushim_status loaded = cushim_library_load(context, ptx, sizeof ptx, NULL, &library);
   if (loaded == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {

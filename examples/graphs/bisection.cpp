@@ -98,7 +98,7 @@ cushim::node_ref add_setter(const Place &where, cushim::library_ref library, con
 
 // One number becomes another.
 void add_move(cushim::graph_ref graph, cushim::address to, cushim::address from) {
-  graph.add_copy(cushim::place::device(to), cushim::place::device(from), sizeof(double));
+  graph.add_copy(cushim::endpoint::device(to), cushim::endpoint::device(from), sizeof(double));
 }
 
 cushim::graph build(cushim::context_ref context, cushim::library_ref library, cushim::address numbers, double width, double accuracy) {
@@ -118,7 +118,7 @@ cushim::graph build(cushim::context_ref context, cushim::library_ref library, cu
 
   const auto inspected = add_setter(graph.after(loop), library, "inspect", near, numbers, accuracy);
   const auto found = graph.after(inspected).add_if(near);
-  found.body.add_fill<std::uint32_t>(cushim::place::device(numbers + 32), 1, 1);
+  found.body.add_fill<std::uint32_t>(cushim::endpoint::device(numbers + 32), 1, 1);
   return graph;
 }
 
@@ -139,7 +139,7 @@ int run(const char *json) {
   const cushim::stream stream{context};
   std::array<double, 5> numbers{1, 2};
   const double width = 1e-12;
-  const cushim::buffer memory = cushim::resource::synchronous(context).allocate(sizeof numbers);
+  const cushim::buffer memory = cushim::resource::device(context).allocate(sizeof numbers);
   context.copy(memory, numbers);
 
   const cushim::library library = cushim::library::load(context, ptx);

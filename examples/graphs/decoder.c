@@ -73,7 +73,7 @@ static cushim_buffer new_buffer(const struct decoder *decoder, size_t bytes) {
 /* What a step begins with: a buffer that nobody has seen before. */
 static cushim_buffer new_input(const struct decoder *decoder, uint32_t step) {
   cushim_buffer input = new_buffer(decoder, ROW);
-  cushim_place all = cushim_at_buffer(input, 0);
+  cushim_endpoint all = cushim_endpoint_buffer(input, 0);
   check(cushim_stream_fill(decoder->stream, &all, step * 2654435761u + 1, 4, WIDTH));
   return input;
 }
@@ -85,11 +85,11 @@ static cushim_buffer new_input(const struct decoder *decoder, uint32_t step) {
 static void enqueue_step(const struct decoder *decoder, cushim_stream stream, cushim_buffer input, cushim_buffer output, uint32_t length) {
   cushim_launch_config config = {.struct_size = sizeof config, .grid = {1, 1, 1}, .block = {WIDTH, 1, 1}};
   cushim_parameter parameter = {.name = "length", .value = &length, .size = sizeof length};
-  cushim_place row = cushim_at_buffer(decoder->row, 0), in = cushim_at_buffer(input, 0), out = cushim_at_buffer(output, 0);
+  cushim_endpoint row = cushim_endpoint_buffer(decoder->row, 0), in = cushim_endpoint_buffer(input, 0), out = cushim_endpoint_buffer(output, 0);
   check(cushim_stream_copy(stream, &row, &in, ROW));
   for (uint32_t layer = 0; layer < LAYERS; layer++) {
-    cushim_place cache = cushim_at_buffer(decoder->caches, layer * (uint64_t)CACHE);
-    cushim_arg args[] = {cushim_arg_buffer(decoder->row), cushim_arg_place(&cache), cushim_arg_make(CUSHIM_ARG_PARAMETER, &parameter)};
+    cushim_endpoint cache = cushim_endpoint_buffer(decoder->caches, layer * (uint64_t)CACHE);
+    cushim_arg args[] = {cushim_arg_buffer(decoder->row), cushim_arg_endpoint(&cache), cushim_arg_make(CUSHIM_ARG_PARAMETER, &parameter)};
     check(cushim_kernel_launch(decoder->attend, stream, &config, args, 3));
   }
   check(cushim_stream_copy(stream, &out, &row, ROW));
@@ -97,7 +97,7 @@ static void enqueue_step(const struct decoder *decoder, cushim_stream stream, cu
 
 /* The other work of a step, the same in both versions: somebody reads the output. */
 static void keep_output(const struct decoder *decoder, cushim_buffer output, uint32_t step) {
-  cushim_place to = cushim_at_buffer(decoder->results, step * (uint64_t)ROW), from = cushim_at_buffer(output, 0);
+  cushim_endpoint to = cushim_endpoint_buffer(decoder->results, step * (uint64_t)ROW), from = cushim_endpoint_buffer(output, 0);
   check(cushim_stream_copy(decoder->stream, &to, &from, ROW));
 }
 
@@ -139,7 +139,7 @@ static void decode_by_graph(const struct decoder *decoder, cushim_exec exec, cus
 }
 
 static void read_results(const struct decoder *decoder, uint32_t *numbers) {
-  cushim_place to = cushim_at_host(numbers), from = cushim_at_buffer(decoder->results, 0);
+  cushim_endpoint to = cushim_endpoint_host(numbers), from = cushim_endpoint_buffer(decoder->results, 0);
   check(cushim_stream_copy(decoder->stream, &to, &from, STEPS * ROW));
   check(cushim_stream_synchronize(decoder->stream));
 }

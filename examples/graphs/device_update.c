@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
   memcpy(attribute.value, &updatable, sizeof updatable);
   cushim_launch_config config = {.struct_size = sizeof config, .grid = {1, 1, 1}, .block = {THREADS, 1, 1},
                                  .attributes = &attribute, .attribute_count = 1, .attribute_stride = sizeof attribute};
-  cushim_place to = cushim_at_device(total);
+  cushim_endpoint to = cushim_endpoint_device(total);
   cushim_arg counted[] = {CUSHIM_ARG(number), CUSHIM_ARG(total)};
   cushim_graph graph;
   cushim_exec exec;
@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
 
   for (uint32_t blocks = 1; blocks <= 4; blocks++) {
     uint32_t wishes[2] = {blocks, 10 * blocks}, result = 0;
-    cushim_place there = cushim_at_device(wish), here = cushim_at_host(wishes), sum = cushim_at_host(&result);
+    cushim_endpoint there = cushim_endpoint_device(wish), here = cushim_endpoint_host(wishes), sum = cushim_endpoint_host(&result);
     check(cushim_context_copy(context, &there, &here, sizeof wishes));
     check(cushim_exec_launch(exec, stream));
     check(cushim_stream_synchronize(stream));

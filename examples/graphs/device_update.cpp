@@ -101,7 +101,7 @@ int run(const char *runtime) {
   }
   const cushim::context context = cushim::context::retain_primary(driver.get_device(0));
   const cushim::stream stream{context};
-  const cushim::resource memory = cushim::resource::synchronous(context);
+  const cushim::resource memory = cushim::resource::device(context);
   const cushim::buffer total = memory.allocate(4), wish = memory.allocate(8);
   const cushim::library library = link_and_load(context, runtime);
   const cushim::kernel decide = library.get_kernel("decide"), count = library.get_kernel("count");

@@ -175,11 +175,11 @@ static cushim_graph build(cushim_context context, cushim_library library, cushim
   allocated = add_allocation(graph, allocated, sizeof(uint32_t), &rounds);
 
   /* The graph has a copy of the cells at the start. */
-  cushim_place to = cushim_at_device(a), from = cushim_at_host(start);
+  cushim_endpoint to = cushim_endpoint_device(a), from = cushim_endpoint_host(start);
   cushim_node ready[2], node, loop, results[2];
-  from.flags = CUSHIM_PLACE_KEEP_BYTES;
+  from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   check(cushim_graph_add_copy(graph, &allocated, 1, &to, &from, CELLS * sizeof(float), &ready[0]));
-  to = cushim_at_device(rounds);
+  to = cushim_endpoint_device(rounds);
   check(cushim_graph_add_fill(graph, &allocated, 1, &to, 0, 4, 1, &ready[1]));
   check(cushim_graph_add_event_record(graph, ready, 2, begun, &node));
 
@@ -197,12 +197,12 @@ static cushim_graph build(cushim_context context, cushim_library library, cushim
   check(cushim_graph_add_kernel(body, &node, 1, judge, NULL, args, 7, NULL));
 
   check(cushim_graph_add_event_record(graph, &loop, 1, ended, &node));
-  to = cushim_at_host(result->cells);
-  to.flags = CUSHIM_PLACE_CALLER_KEEPS;
-  from = cushim_at_device(a);
+  to = cushim_endpoint_host(result->cells);
+  to.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
+  from = cushim_endpoint_device(a);
   check(cushim_graph_add_copy(graph, &node, 1, &to, &from, CELLS * sizeof(float), &results[0]));
   to.address = (uint64_t)(uintptr_t)result->rounds;
-  from = cushim_at_device(rounds);
+  from = cushim_endpoint_device(rounds);
   check(cushim_graph_add_copy(graph, &node, 1, &to, &from, sizeof(uint32_t), &results[1]));
   check(cushim_graph_add_host_function(graph, results, 2, say_done, &result->called, NULL, &node));
   check(cushim_graph_add_free(graph, &node, 1, a, NULL));

@@ -138,8 +138,8 @@ cushim::graph build(cushim::context_ref context, cushim::library_ref library, cu
   const auto rounds = graph.after(b).add_allocation(sizeof(std::uint32_t));
 
   // The graph has a copy of the cells at the start.
-  const auto filled = graph.after(rounds).add_copy(cushim::place::device(a.pointer), cushim::host_source(start).keep_bytes());
-  const auto zeroed = graph.after(rounds).add_fill<std::uint32_t>(cushim::place::device(rounds.pointer), 0, 1);
+  const auto filled = graph.after(rounds).add_copy(cushim::endpoint::device(a.pointer), cushim::host_source(start).keep_bytes());
+  const auto zeroed = graph.after(rounds).add_fill<std::uint32_t>(cushim::endpoint::device(rounds.pointer), 0, 1);
   const auto ready = graph.after(filled, zeroed).add_event_record(begun);
 
   // A round: two steps, there and back, as a child graph; then the question whether there is another round.
@@ -154,9 +154,9 @@ cushim::graph build(cushim::context_ref context, cushim::library_ref library, cu
 
   const auto over = graph.after(loop).add_event_record(ended);
   const auto cells_back =
-      graph.after(over).add_copy(cushim::place::host(result.cells).caller_keeps(), cushim::place::device(a.pointer), sizeof(row));
-  const auto rounds_back = graph.after(over).add_copy(cushim::place::host(&result.rounds).caller_keeps(),
-                                                      cushim::place::device(rounds.pointer), sizeof result.rounds);
+      graph.after(over).add_copy(cushim::endpoint::host(result.cells).caller_keeps(), cushim::endpoint::device(a.pointer), sizeof(row));
+  const auto rounds_back = graph.after(over).add_copy(cushim::endpoint::host(&result.rounds).caller_keeps(),
+                                                      cushim::endpoint::device(rounds.pointer), sizeof result.rounds);
   const auto said = graph.after(cells_back, rounds_back).add_host_function([&called] { called = true; });
   for (const cushim::address pointer : {a.pointer, b.pointer, rounds.pointer}) graph.after(said).add_free(pointer);
   return graph;

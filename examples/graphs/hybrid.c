@@ -86,7 +86,7 @@ static cushim_kernel kernel_of(cushim_library library, const char *name) {
 static void fill_body(cushim_graph body, cushim_library library, const struct memory *memory, cushim_condition more) {
   cushim_launch_config config = {.struct_size = sizeof config, .grid = {PAIRS / THREADS, 1, 1}, .block = {THREADS, 1, 1}};
   cushim_kernel step = kernel_of(library, "step"), judge = kernel_of(library, "judge");
-  cushim_place left = cushim_at_buffer(memory->counts, 0);
+  cushim_endpoint left = cushim_endpoint_buffer(memory->counts, 0);
   const cushim_arg stepped[] = {cushim_arg_buffer(memory->pairs), cushim_arg_buffer(memory->counts)};
   const cushim_arg judged[] = {cushim_arg_make(CUSHIM_ARG_CONDITION, more), cushim_arg_buffer(memory->counts)};
   cushim_node none_left, all_stepped;
@@ -111,8 +111,8 @@ static cushim_graph build(cushim_context context, cushim_library library, const 
     printf("%s\n", cushim_last_error_message());
     exit(0);
   }
-  cushim_place device = cushim_at_buffer(memory->pairs, 0), counts = cushim_at_buffer(memory->counts, 0), host = cushim_at_host(pairs);
-  host.flags = CUSHIM_PLACE_KEEP_BYTES; /* the graph has a copy of the pairs, and begins with it at each launch */
+  cushim_endpoint device = cushim_endpoint_buffer(memory->pairs, 0), counts = cushim_endpoint_buffer(memory->counts, 0), host = cushim_endpoint_host(pairs);
+  host.flags = CUSHIM_ENDPOINT_KEEP_BYTES; /* the graph has a copy of the pairs, and begins with it at each launch */
   check(cushim_stream_copy(stream, &device, &host, BYTES));
   check(cushim_stream_fill(stream, &counts, 0, 4, 2));
 
@@ -123,11 +123,11 @@ static cushim_graph build(cushim_context context, cushim_library library, const 
   check(cushim_builder_destroy(body));
 
   /* The capture goes on after the loop. */
-  host = cushim_at_host(results);
-  host.flags = CUSHIM_PLACE_CALLER_KEEPS;
+  host = cushim_endpoint_host(results);
+  host.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   check(cushim_stream_copy(stream, &host, &device, BYTES));
   host.address = (uint64_t)(uintptr_t)rounds;
-  counts = cushim_at_buffer(memory->counts, 4);
+  counts = cushim_endpoint_buffer(memory->counts, 4);
   check(cushim_stream_copy(stream, &host, &counts, 4));
   check(cushim_builder_end(builder, &graph));
   check(cushim_builder_destroy(builder));

@@ -100,7 +100,7 @@ cushim::graph build(cushim::context_ref context, cushim::library_ref library, co
 
   // The capture goes on after the loop.
   stream.copy(cushim::host_target(results.pairs).caller_keeps(), memory.pairs);
-  stream.copy(cushim::place::host(&results.rounds).caller_keeps(), memory.counts.at(4), 4);
+  stream.copy(cushim::endpoint::host(&results.rounds).caller_keeps(), memory.counts.at(4), 4);
   cushim::graph graph = builder.end();
   graph.set_label("hybrid");
   return graph;

@@ -78,12 +78,12 @@ static void release(void *data) { ((struct pipeline *)data)->is_released++; }
 static void work_in(cushim_stream stream, cushim_kernel kernel, cushim_buffer buffer, struct lane *lane) {
   cushim_launch_config config = {.struct_size = sizeof config, .grid = {COUNT / THREADS, 1, 1}, .block = {THREADS, 1, 1}};
   const cushim_arg args[] = {cushim_arg_buffer(buffer), CUSHIM_ARG(lane->factor)};
-  cushim_place host = cushim_at_host(lane->numbers), device = cushim_at_buffer(buffer, 0);
-  host.flags = CUSHIM_PLACE_CALLER_KEEPS; /* each launch reads and writes the numbers of that time */
+  cushim_endpoint host = cushim_endpoint_host(lane->numbers), device = cushim_endpoint_buffer(buffer, 0);
+  host.flags = CUSHIM_ENDPOINT_CALLER_KEEPS; /* each launch reads and writes the numbers of that time */
   check(cushim_stream_copy(stream, &device, &host, COUNT * 4));
   check(cushim_kernel_launch(kernel, stream, &config, args, 2));
   check(cushim_stream_copy(stream, &host, &device, COUNT * 4));
-  check(cushim_stream_host_function(stream, sum_up, lane, NULL));
+  check(cushim_stream_launch_host_function(stream, sum_up, lane, NULL));
 }
 
 static cushim_graph capture(cushim_context context, cushim_kernel kernel, const cushim_buffer *buffers, struct pipeline *pipeline) {
@@ -93,7 +93,7 @@ static cushim_graph capture(cushim_context context, cushim_kernel kernel, const 
   cushim_graph graph;
   check(cushim_builder_create(context, NULL, &builder));
   check(cushim_builder_begin(builder));
-  check(cushim_stream_host_function(cushim_builder_stream(builder), produce, pipeline, &owner));
+  check(cushim_stream_launch_host_function(cushim_builder_stream(builder), produce, pipeline, &owner));
 
   /* The forks begin after what was captured by now. The builder goes on beside them: it is the first lane. */
   check(cushim_builder_fork(builder, forks, LANES - 1));
@@ -105,7 +105,7 @@ static cushim_graph capture(cushim_context context, cushim_kernel kernel, const 
 
   /* What comes next comes after all lanes. */
   check(cushim_builder_join(builder, forks, LANES - 1));
-  check(cushim_stream_host_function(cushim_builder_stream(builder), collect, pipeline, NULL));
+  check(cushim_stream_launch_host_function(cushim_builder_stream(builder), collect, pipeline, NULL));
   check(cushim_builder_end(builder, &graph));
   check(cushim_set_label(graph, "pipeline"));
   for (int i = 0; i < LANES - 1; i++) check(cushim_builder_destroy(forks[i]));

@@ -50,11 +50,11 @@ std::uint32_t number_of(std::uint32_t batch, std::uint32_t lane, std::uint32_t i
 void work_in(cushim::stream_ref stream, cushim::kernel_ref kernel, cushim::buffer_ref buffer, const std::shared_ptr<pipeline> &shared,
              std::size_t which) {
   const lane &mine = shared->work[which];
-  const auto host = cushim::place::host(mine.numbers).caller_keeps(); // each launch reads and writes the numbers of that time
+  const auto host = cushim::endpoint::host(mine.numbers).caller_keeps(); // each launch reads and writes the numbers of that time
   stream.copy(buffer, host, count * 4);
   kernel.launch(stream, {count / threads, threads}, buffer, mine.factor);
   stream.copy(host, buffer, count * 4);
-  stream.host_function([shared, which] {
+  stream.launch_host_function([shared, which] {
     lane &done = shared->work[which];
     done.sum = 0;
     for (std::uint32_t i = 0; i < count; i++) done.sum += done.numbers[i];
@@ -65,7 +65,7 @@ cushim::graph capture(cushim::context_ref context, cushim::kernel_ref kernel, co
                       const std::shared_ptr<pipeline> &shared) {
   const cushim::builder builder{context};
   builder.begin();
-  builder.stream().host_function([shared] {
+  builder.stream().launch_host_function([shared] {
     shared->batch++;
     for (std::uint32_t which = 0; which < lanes; which++)
       for (std::uint32_t i = 0; i < count; i++) shared->work[which].numbers[i] = number_of(shared->batch, which, i);
@@ -80,7 +80,7 @@ cushim::graph capture(cushim::context_ref context, cushim::kernel_ref kernel, co
 
   // What comes next comes after all lanes.
   builder.join(forks);
-  builder.stream().host_function([shared] {
+  builder.stream().launch_host_function([shared] {
     for (const lane &one : shared->work) shared->total += one.sum;
   });
   cushim::graph graph = builder.end();

@@ -87,8 +87,8 @@ static void solve(cushim_stream stream, const struct plate *plate) {
     const cushim_arg args[] = {cushim_arg_buffer(to), cushim_arg_buffer(from), CUSHIM_ARG(width), CUSHIM_ARG(height)};
     check(cushim_kernel_launch(plate->step, stream, &config, args, 4));
   }
-  cushim_place to = cushim_at_host(plate->result), from = cushim_at_buffer(plate->now, 0);
-  to.flags = CUSHIM_PLACE_CALLER_KEEPS; /* the page outlives the graph, which writes to it at each launch */
+  cushim_endpoint to = cushim_endpoint_host(plate->result), from = cushim_endpoint_buffer(plate->now, 0);
+  to.flags = CUSHIM_ENDPOINT_CALLER_KEEPS; /* the page outlives the graph, which writes to it at each launch */
   check(cushim_stream_copy(stream, &to, &from, BYTES));
 }
 
@@ -159,7 +159,7 @@ int main(int argc, char **argv) {
   check(cushim_context_allocate_host(context, BYTES, 0, &page));
   plate.result = page;
   for (int x = 0; x < WIDTH; x++) start[x] = 100; /* one side is hot, and stays hot */
-  cushim_place to = cushim_at_buffer(plate.now, 0), from = cushim_at_host(start);
+  cushim_endpoint to = cushim_endpoint_buffer(plate.now, 0), from = cushim_endpoint_host(start);
   check(cushim_stream_copy(stream, &to, &from, BYTES));
 
   /* Directly: the driver is called for each step. */

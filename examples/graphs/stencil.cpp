@@ -72,7 +72,7 @@ void solve(cushim::stream_ref stream, cushim::kernel_ref step, cushim::buffer_re
     step.launch(stream, config, now, next, width, height);
   }
   // The page outlives the graph, which writes to it at each launch.
-  stream.copy(cushim::place::host(result).caller_keeps(), now, sizeof(plate));
+  stream.copy(cushim::endpoint::host(result).caller_keeps(), now, sizeof(plate));
 }
 
 // The same on the host, operation by operation: the results are equal to the last bit.

@@ -161,9 +161,9 @@ int main(int argc, char **argv) {
   check(cushim_exec_create(graph, NULL, &exec, NULL));
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
     uint32_t numbers[4] = {0, 0, 0, lengths[i]};
-    cushim_place to = cushim_at_device(program), from = cushim_at_host(programs[i]);
+    cushim_endpoint to = cushim_endpoint_device(program), from = cushim_endpoint_host(programs[i]);
     check(cushim_context_copy(context, &to, &from, sizeof programs[i]));
-    to = cushim_at_device(machine), from = cushim_at_host(numbers);
+    to = cushim_endpoint_device(machine), from = cushim_endpoint_host(numbers);
     check(cushim_context_copy(context, &to, &from, sizeof numbers));
     check(cushim_exec_launch(exec, stream));
     check(cushim_stream_synchronize(stream));

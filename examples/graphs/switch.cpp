@@ -124,7 +124,7 @@ int run(const char *json) {
   const cushim::driver driver = cushim::driver::open();
   const cushim::context context = cushim::context::retain_primary(driver.get_device(0));
   const cushim::stream stream{context};
-  const cushim::resource memory = cushim::resource::synchronous(context);
+  const cushim::resource memory = cushim::resource::device(context);
   const cushim::buffer machine = memory.allocate(4 * sizeof(std::uint32_t)), instructions = memory.allocate(6 * sizeof(instruction));
 
   const cushim::library library = cushim::library::load(context, ptx);

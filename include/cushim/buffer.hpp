@@ -45,7 +45,7 @@ struct dlpack_options {
   bool unversioned = false;
 };
 
-// A buffer. Where an operation takes a place, it stands for its first byte.
+// A buffer. Where an operation takes an endpoint, it stands for its first byte.
 class buffer_ref : public detail::ref<cushim_buffer> {
  public:
   constexpr buffer_ref() noexcept = default;
@@ -56,8 +56,8 @@ class buffer_ref : public detail::ref<cushim_buffer> {
   [[nodiscard]] result<address> pointer() const { return detail::ask<address>(cushim_buffer_get_pointer, get()); }
   // Bytes.
   [[nodiscard]] result<std::size_t> size() const { return detail::ask<std::size_t>(cushim_buffer_get_size, get()); }
-  // The place so many bytes after its start.
-  [[nodiscard]] place at(std::uint64_t offset) const noexcept { return {*this, offset}; }
+  // The endpoint so many bytes after its start.
+  [[nodiscard]] endpoint at(std::uint64_t offset) const noexcept { return {*this, offset}; }
   // Its memory as elements, as many as fit; for memory that the host can access (CUSHIM_ERROR_INVALID_ARGUMENT
   // otherwise). The program orders its accesses with the work of devices.
   template <class T>
@@ -182,25 +182,25 @@ inline result<buffer> resource_ref::allocate(std::size_t bytes) const {
   return buffer::create(*this, stream_ref(), bytes);
 }
 inline result<buffer> device_ref::allocate(stream_ref stream, std::size_t bytes) const {
-  return detail::ask<buffer, cushim_buffer>(cushim_device_allocate, get(), stream.get(), bytes);
+  return detail::ask<buffer, cushim_buffer>(cushim_buffer_create_default, get(), stream.get(), bytes);
 }
 
-inline place::place(buffer_ref buffer, std::uint64_t offset) noexcept
-    : placed(CUSHIM_PLACE_BUFFER, reinterpret_cast<std::uintptr_t>(buffer.get())) {
-  *this = placed::at(offset);
+inline endpoint::endpoint(buffer_ref buffer, std::uint64_t offset) noexcept
+    : endpoint_base(CUSHIM_ENDPOINT_BUFFER, reinterpret_cast<std::uintptr_t>(buffer.get())) {
+  *this = endpoint_base::at(offset);
 }
 inline range::range(buffer_ref buffer, std::uint64_t offset, std::size_t bytes) noexcept
     : raw_{CUSHIM_RANGE_BUFFER, 0, reinterpret_cast<std::uintptr_t>(buffer.get()), offset, bytes} {}
 
-template <class Handle, cushim_status (*Copy)(Handle, const cushim_place *, const cushim_place *, std::size_t),
+template <class Handle, cushim_status (*Copy)(Handle, const cushim_endpoint *, const cushim_endpoint *, std::size_t),
           cushim_status (*Copy3d)(Handle, const cushim_region *, const cushim_region *, const cushim_extent *),
-          cushim_status (*Fill)(Handle, const cushim_place *, std::uint32_t, std::int32_t, std::size_t),
-          cushim_status (*Fill2d)(Handle, const cushim_place *, std::size_t, std::uint32_t, std::int32_t, std::size_t,
+          cushim_status (*Fill)(Handle, const cushim_endpoint *, std::uint32_t, std::int32_t, std::size_t),
+          cushim_status (*Fill2d)(Handle, const cushim_endpoint *, std::size_t, std::uint32_t, std::int32_t, std::size_t,
                                   std::size_t)>
 template <class Value>
 result<void> detail::transfers<Handle, Copy, Copy3d, Fill, Fill2d>::fill(buffer_ref to, given_t<Value> value) const {
   std::size_t bytes = 0;
-  const place start = to;
+  const endpoint start = to;
   cushim_status status = cushim_buffer_get_size(to.get(), &bytes);
   if (status == CUSHIM_SUCCESS)
     status = Fill(this->get(), start.get(), bits_of<Value>(value), sizeof(Value), bytes / sizeof(Value));

@@ -70,8 +70,8 @@ class builder_ref : public detail::ref<cushim_builder> {
   }
   result<void> join(const std::vector<builder> &others) const;
   // Embeds a graph as a child graph node: a copy of it, or the graph itself (CUDA 12.9).
-  result<node_ref> embed(graph_ref graph, cushim_child_how how = CUSHIM_CHILD_CLONE) const {
-    return detail::ask<node_ref, cushim_node>(cushim_builder_embed, get(), graph.get(), how);
+  result<node_ref> add_child(graph_ref graph, cushim_child_ownership ownership = CUSHIM_CHILD_CLONE) const {
+    return detail::ask<node_ref, cushim_node>(cushim_builder_add_child, get(), graph.get(), ownership);
   }
 
   // As graph_ref::create_condition.

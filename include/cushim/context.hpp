@@ -245,7 +245,7 @@ result<host_array<T>> context_ref::allocate_host(std::size_t count, std::uint32_
 
 namespace detail {
 template <class Self>
-Self placed<Self>::in(context_ref context) const noexcept {
+Self endpoint_base<Self>::in(context_ref context) const noexcept {
   Self changed = self();
   changed.raw_.context = context.get();
   return changed;

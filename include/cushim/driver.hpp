@@ -58,12 +58,12 @@ class driver_ref : public detail::ref<cushim_driver> {
   }
   // The libraries that were tried, the last of which was opened.
   [[nodiscard]] result<cushim_candidate> get_candidate(std::size_t index) const {
-    return detail::ask_struct<cushim_candidate>(cushim_driver_candidate_at, get(), index);
+    return detail::ask_struct<cushim_candidate>(cushim_driver_get_candidate, get(), index);
   }
   // One of `cushim_symbol_count` ABIs, and whether the driver has it.
   [[nodiscard]] result<cushim_symbol> get_symbol(std::size_t index,
                                                  cushim_table_kind kind = CUSHIM_TABLE_LEGACY_STREAM) const {
-    return detail::ask_struct<cushim_symbol>(cushim_driver_symbol_at, get(), index, kind);
+    return detail::ask_struct<cushim_symbol>(cushim_driver_get_symbol, get(), index, kind);
   }
   // How many releases that no call could report have failed.
   [[nodiscard]] result<std::uint64_t> unreported_errors() const {

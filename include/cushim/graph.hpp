@@ -97,14 +97,14 @@ class adder {
   }
 
   // Host memory that is no buffer's is used at each launch: say `keep_bytes()`, `caller_keeps()` or `kept_by(owner)`
-  // of its place.
-  result<node_ref> add_copy(place to, place from, std::size_t bytes) const {
+  // of its endpoint.
+  result<node_ref> add_copy(endpoint to, endpoint from, std::size_t bytes) const {
     return add([&](cushim_graph graph, const cushim_node *after, std::size_t count, cushim_node *node) {
       return taken_if(cushim_graph_add_copy(graph, after, count, to.get(), from.get(), bytes, node), to, from);
     });
   }
-  result<node_ref> add_copy(place to, host_source from) const { return add_copy(to, from, from.bytes()); }
-  result<node_ref> add_copy(host_target to, place from) const { return add_copy(to, from, to.bytes()); }
+  result<node_ref> add_copy(endpoint to, host_source from) const { return add_copy(to, from, from.bytes()); }
+  result<node_ref> add_copy(host_target to, endpoint from) const { return add_copy(to, from, to.bytes()); }
   result<node_ref> add_copy_3d(const region &to, const region &from, extent size) const {
     const cushim_region target = to.raw(), source = from.raw();
     const cushim_extent box = size.raw();
@@ -114,7 +114,7 @@ class adder {
     });
   }
   template <class Value>
-  result<node_ref> add_fill(place to, given_t<Value> value, std::size_t values) const {
+  result<node_ref> add_fill(endpoint to, given_t<Value> value, std::size_t values) const {
     return add([&](cushim_graph graph, const cushim_node *after, std::size_t count, cushim_node *node) {
       return taken_if(
           cushim_graph_add_fill(graph, after, count, to.get(), bits_of<Value>(value), sizeof(Value), values, node),
@@ -125,7 +125,7 @@ class adder {
   template <class Value>
   result<node_ref> add_fill(buffer_ref to, given_t<Value> value) const {
     return add([&](cushim_graph graph, const cushim_node *after, std::size_t count, cushim_node *node) {
-      const place start = to;
+      const endpoint start = to;
       std::size_t bytes = 0;
       const cushim_status status = cushim_buffer_get_size(to.get(), &bytes);
       if (status != CUSHIM_SUCCESS) return status;
@@ -134,7 +134,7 @@ class adder {
     });
   }
   template <class Value>
-  result<node_ref> add_fill_2d(place to, std::size_t pitch, given_t<Value> value, std::size_t width,
+  result<node_ref> add_fill_2d(endpoint to, std::size_t pitch, given_t<Value> value, std::size_t width,
                                std::size_t height) const {
     return add([&](cushim_graph graph, const cushim_node *after, std::size_t count, cushim_node *node) {
       return taken_if(cushim_graph_add_fill_2d(graph, after, count, to.get(), pitch, bits_of<Value>(value),
@@ -153,8 +153,8 @@ class adder {
       return cushim_graph_add_event_wait(graph, after, count, event.get(), node);
     });
   }
-  // A callable, called once for each launch, and kept as that of stream_ref::host_function by the graph and all that
-  // comes of it.
+  // A callable, called once for each launch, and kept as that of stream_ref::launch_host_function by the graph and
+  // all that comes of it.
   template <class Function>
   result<node_ref> add_host_function(Function &&function) const {
     return add([&](cushim_graph graph, const cushim_node *after, std::size_t count, cushim_node *node) {
@@ -184,7 +184,7 @@ class adder {
   }
 
   // Runs another graph: a copy of it, or the graph itself, whose owner is then one of the child graph (CUDA 12.9).
-  result<child_node> add_child(graph_ref child, cushim_child_how how = CUSHIM_CHILD_CLONE) const;
+  result<child_node> add_child(graph_ref child, cushim_child_ownership ownership = CUSHIM_CHILD_CLONE) const;
 
   // Runs its body, which is filled like any other graph, if the condition is not 0, or as long as it is not;
   // CUDA 12.3.
@@ -405,11 +405,11 @@ result<allocation_node> adder<Self>::add_allocation(std::size_t bytes, const gra
 }
 
 template <class Self>
-result<child_node> adder<Self>::add_child(graph_ref child, cushim_child_how how) const {
+result<child_node> adder<Self>::add_child(graph_ref child, cushim_child_ownership ownership) const {
   cushim_node node = nullptr;
   cushim_graph inner = nullptr;
   const cushim_status status = cushim_graph_add_child(self().graph_handle(), self().node_handles(),
-                                                      self().node_count(), child.get(), how, &node, &inner);
+                                                      self().node_count(), child.get(), ownership, &node, &inner);
   return give(status, child_node{node, inner});
 }
 

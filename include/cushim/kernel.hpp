@@ -43,9 +43,9 @@ class kernel_ref : public detail::ref<cushim_kernel> {
   kernel_ref(std::nullptr_t) = delete;
 
   // Enqueues the kernel in a stream: `kernel.launch(stream, {blocks, threads}, n, 2.0f, buffer)`. Arguments are
-  // values, whose types must be those of the parameters; buffers, places and owned pointers, for pointers; parameters
-  // with names; and, in a stream under capture, conditions. The driver compares their sizes from CUDA 12.4 on.
-  // typed_kernel converts values.
+  // values, whose types must be those of the parameters; buffers, endpoints and owned pointers, for pointers;
+  // parameters with names; and, in a stream under capture, conditions. The driver compares their sizes from CUDA 12.4
+  // on. typed_kernel converts values.
   template <class... Arguments>
   result<void> launch(stream_ref stream, const launch_config &config, const Arguments &...arguments) const {
     const detail::args<Arguments...> args{arguments...};
@@ -156,10 +156,10 @@ class [[nodiscard]] kernel : public detail::owning<kernel, kernel_ref, cushim_ke
   }
 };
 
-// A kernel whose parameters have these types: arguments are counted and converted when the program is compiled, values
-// with names (cushim::parameter) too; in streams, in graphs and in nodes that are set. Parameters that are pointers, or
-// an address, take buffers and places, too. It is no cushim::kernel, which could be exchanged with one of other
-// parameters.
+// A kernel whose parameters have these types: arguments are counted and converted when the program is compiled,
+// values with names (cushim::parameter) too; in streams, in graphs and in nodes that are set. Parameters that are
+// pointers, or an address, take buffers and endpoints, too. It is no cushim::kernel, which could be exchanged with
+// one of other parameters.
 template <class... Parameters>
 class [[nodiscard]] typed_kernel : public detail::owning<typed_kernel<Parameters...>, kernel_ref,
                                                          cushim_kernel_destroy, cushim_kernel_ref> {

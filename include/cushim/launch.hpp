@@ -75,7 +75,7 @@ std::false_type is_handle(...);
 template <class Value>
 class parameter {
   static_assert(std::is_trivially_copyable_v<Value>, "kernels take bytes");
-  static_assert(!decltype(detail::is_handle(std::declval<const Value &>()))::value && !std::is_same_v<Value, place>,
+  static_assert(!decltype(detail::is_handle(std::declval<const Value &>()))::value && !std::is_same_v<Value, endpoint>,
                 "a parameter is a value; buffers are exchanged by exec_ref::rebind");
 
  public:
@@ -126,20 +126,20 @@ inline constexpr bool is_buffer = std::is_base_of_v<ref<cushim_buffer>, Type>;
 template <class Type>
 inline constexpr bool is_condition = std::is_base_of_v<ref<cushim_condition>, Type>;
 
-template <class Place>
-std::true_type is_placed(const placed<Place> &);
-std::false_type is_placed(...);
+template <class Endpoint>
+std::true_type is_endpoint(const endpoint_base<Endpoint> &);
+std::false_type is_endpoint(...);
 
-// An argument of a kernel: a buffer, a place, a condition, a parameter, an owned pointer, or the bytes of a value. It
-// points to what it is made of.
+// An argument of a kernel: a buffer, an endpoint, a condition, a parameter, an owned pointer, or the bytes of a
+// value. It points to what it is made of.
 template <class Type>
 cushim_arg arg_of(const Type &value) noexcept {
   if constexpr (is_buffer<Type>) {
     return {CUSHIM_ARG_BUFFER, 0, value.get()};
   } else if constexpr (is_condition<Type>) {
     return {CUSHIM_ARG_CONDITION, 0, value.get()};
-  } else if constexpr (std::is_same_v<Type, place>) {
-    return {CUSHIM_ARG_PLACE, 0, value.get()};
+  } else if constexpr (std::is_same_v<Type, endpoint>) {
+    return {CUSHIM_ARG_ENDPOINT, 0, value.get()};
   } else if constexpr (std::is_same_v<Type, owned_pointer>) {
     return value.arg();
   } else if constexpr (is_parameter<Type>) {
@@ -148,9 +148,9 @@ cushim_arg arg_of(const Type &value) noexcept {
     return value;
   } else {
     static_assert(std::is_trivially_copyable_v<Type>,
-                  "kernels take bytes: pass trivially copyable values, buffers or places");
-    static_assert(!decltype(is_placed(std::declval<const Type &>()))::value,
-                  "host memory is no argument of a kernel; pass a cushim::place");
+                  "kernels take bytes: pass trivially copyable values, buffers or endpoints");
+    static_assert(!decltype(is_endpoint(std::declval<const Type &>()))::value,
+                  "host memory is no argument of a kernel; pass a cushim::endpoint");
     static_assert(!decltype(is_handle(std::declval<const Type &>()))::value,
                   "this handle is no argument of a kernel");
     static_assert(!std::is_array_v<Type> && !std::is_same_v<Type, std::nullptr_t>,
@@ -183,7 +183,7 @@ class args<> {
 
 // Arguments that may have an owner.
 template <class Type>
-inline constexpr bool has_owner = std::is_same_v<Type, owned_pointer> || std::is_same_v<Type, place>;
+inline constexpr bool has_owner = std::is_same_v<Type, owned_pointer> || std::is_same_v<Type, endpoint>;
 
 // After success the library has the owners of the arguments.
 template <class... Arguments>
@@ -202,11 +202,11 @@ cushim_status owners_taken_if(cushim_status status, const Arguments &...argument
   return status;
 }
 
-// An argument for a parameter of type Parameter: what stands for a value as it is, and values converted, also those with
-// names.
+// An argument for a parameter of type Parameter: what stands for a value as it is, and values converted, also those
+// with names.
 template <class Parameter, class Argument>
 decltype(auto) as_parameter(const Argument &argument) noexcept {
-  if constexpr (is_buffer<Argument> || std::is_same_v<Argument, place> || std::is_same_v<Argument, owned_pointer>) {
+  if constexpr (is_buffer<Argument> || std::is_same_v<Argument, endpoint> || std::is_same_v<Argument, owned_pointer>) {
     static_assert(std::is_same_v<Parameter, address> || std::is_pointer_v<Parameter>,
                   "this parameter takes no memory");
     return argument;

@@ -32,10 +32,10 @@ inline result<void> reset_log() {
 inline result<void> set_log_pull(cushim_log_level level) { return detail::done(cushim_log_set_pull(level)); }
 
 // Takes items out of the process's queue, the oldest first, at most so many. It never waits.
-[[nodiscard]] inline result<std::vector<cushim_item>> drain(std::size_t most = 64) {
-  std::vector<cushim_item> items(most);
+[[nodiscard]] inline result<std::vector<cushim_drain_item>> drain(std::size_t most = 64) {
+  std::vector<cushim_drain_item> items(most);
   std::size_t count = 0;
-  const cushim_status status = cushim_drain(items.data(), sizeof(cushim_item), items.size(), &count);
+  const cushim_status status = cushim_drain(items.data(), sizeof(cushim_drain_item), items.size(), &count);
   items.resize(status == CUSHIM_SUCCESS ? count : 0);
   return detail::give(status, std::move(items));
 }

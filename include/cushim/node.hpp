@@ -105,15 +105,15 @@ class node_parameters {
   }
 
   // Another copy, or another destination or source of as many bytes.
-  result<void> set_copy(place to, place from, std::size_t bytes) const {
+  result<void> set_copy(endpoint to, endpoint from, std::size_t bytes) const {
     return done(taken_if(cushim_node_set_copy(node(), exec(), to.get(), from.get(), bytes), to, from));
   }
-  result<void> set_copy(place to, host_source from) const { return set_copy(to, from, from.bytes()); }
-  result<void> set_copy(host_target to, place from) const { return set_copy(to, from, to.bytes()); }
-  result<void> set_copy_target(place to) const {
+  result<void> set_copy(endpoint to, host_source from) const { return set_copy(to, from, from.bytes()); }
+  result<void> set_copy(host_target to, endpoint from) const { return set_copy(to, from, to.bytes()); }
+  result<void> set_copy_target(endpoint to) const {
     return done(taken_if(cushim_node_set_copy(node(), exec(), to.get(), nullptr, 0), to));
   }
-  result<void> set_copy_source(place from) const {
+  result<void> set_copy_source(endpoint from) const {
     return done(taken_if(cushim_node_set_copy(node(), exec(), nullptr, from.get(), 0), from));
   }
   result<void> set_copy_3d(const region &to, const region &from, extent size) const {
@@ -124,7 +124,7 @@ class node_parameters {
 
   // Another memset, or another value for as many.
   template <class Value>
-  result<void> set_fill(place to, given_t<Value> value, std::size_t count) const {
+  result<void> set_fill(endpoint to, given_t<Value> value, std::size_t count) const {
     return done(
         taken_if(cushim_node_set_fill(node(), exec(), to.get(), bits_of<Value>(value), sizeof(Value), count), to));
   }
@@ -133,7 +133,7 @@ class node_parameters {
     return done(cushim_node_set_fill(node(), exec(), nullptr, bits_of<Value>(value), sizeof(Value), 0));
   }
   template <class Value>
-  result<void> set_fill_2d(place to, std::size_t pitch, given_t<Value> value, std::size_t width,
+  result<void> set_fill_2d(endpoint to, std::size_t pitch, given_t<Value> value, std::size_t width,
                            std::size_t height) const {
     return done(taken_if(
         cushim_node_set_fill_2d(node(), exec(), to.get(), pitch, bits_of<Value>(value), sizeof(Value), width, height),
@@ -141,7 +141,7 @@ class node_parameters {
   }
 
   result<void> set_event(event_ref event) const { return done(cushim_node_set_event(node(), exec(), event.get())); }
-  // Another callable, which is kept like that of stream_ref::host_function.
+  // Another callable, which is kept like that of stream_ref::launch_host_function.
   template <class Function>
   result<void> set_host_function(Function &&function) const {
     return done(keep(

@@ -58,15 +58,12 @@ class owner {
 // False if the time is over first. Not in a release or a log callback.
 template <class Rep, class Period>
 [[nodiscard]] result<bool> flush_callbacks(std::chrono::duration<Rep, Period> timeout) {
-  const std::uint64_t in_millisecond = 1000000, time = detail::nanoseconds(timeout);
-  // A part of a millisecond is a whole one: 0 would not wait.
-  const std::uint64_t milliseconds = time / in_millisecond + (time % in_millisecond != 0);
-  return detail::ask<bool, std::int32_t>(cushim_flush_callbacks, static_cast<std::int64_t>(milliseconds));
+  return detail::ask<bool, std::int32_t>(cushim_flush_callbacks, detail::nanoseconds(timeout));
 }
 // Waits without a limit.
 inline result<void> flush_callbacks() {
   std::int32_t all = 0;
-  return detail::done(cushim_flush_callbacks(-1, &all));
+  return detail::done(cushim_flush_callbacks(UINT64_MAX, &all));
 }
 
 // How many releases were leaked, because functions of the program ended the threads that make them.

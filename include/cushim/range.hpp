@@ -22,11 +22,11 @@ class location {
   }
   [[nodiscard]] static constexpr location host() noexcept { return {CUSHIM_LOCATION_HOST, 0}; }
   // A NUMA node of the host, by the operating system's number; CUDA 12.2.
-  [[nodiscard]] static constexpr location host_node(std::int32_t node) noexcept {
+  [[nodiscard]] static constexpr location host_numa(std::int32_t node) noexcept {
     return {CUSHIM_LOCATION_HOST_NUMA, node};
   }
   // The NUMA node of the calling thread; CUDA 12.2.
-  [[nodiscard]] static constexpr location current_host_node() noexcept {
+  [[nodiscard]] static constexpr location host_numa_current() noexcept {
     return {CUSHIM_LOCATION_HOST_NUMA_CURRENT, 0};
   }
 

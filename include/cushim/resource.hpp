@@ -53,8 +53,8 @@ class resource_ref : public detail::ref<cushim_resource> {
   [[nodiscard]] result<address> allocate_raw(stream_ref stream, std::size_t bytes) const {
     return detail::ask<address>(cushim_resource_allocate, get(), stream.get(), bytes);
   }
-  result<void> deallocate_raw(stream_ref stream, address pointer, std::size_t bytes) const {
-    return detail::done(cushim_resource_deallocate(get(), stream.get(), pointer, bytes));
+  result<void> free_raw(stream_ref stream, address pointer, std::size_t bytes) const {
+    return detail::done(cushim_resource_free(get(), stream.get(), pointer, bytes));
   }
 
   [[nodiscard]] result<driver_ref> driver() const {
@@ -84,15 +84,30 @@ class resource_ref : public detail::ref<cushim_resource> {
   [[nodiscard]] result<std::vector<device_ref>> peers() const {
     return detail::ask_list<device_ref, cushim_device>(cushim_resource_get_peers, get());
   }
-  result<void> change_peers(cushim_peer_change change, const std::vector<device_ref> &devices) const {
-    std::vector<cushim_device> raw;
-    raw.reserve(devices.size());
-    for (const device_ref device : devices) raw.push_back(device.get());
-    return detail::done(cushim_resource_change_peers(get(), change, raw.data(), raw.size()));
+  // These devices can access the pool, and no others.
+  result<void> set_peers(const std::vector<device_ref> &devices) const {
+    return change_peers(cushim_resource_set_peers, devices);
+  }
+  // These as well.
+  result<void> add_peers(const std::vector<device_ref> &devices) const {
+    return change_peers(cushim_resource_add_peers, devices);
+  }
+  // No longer these.
+  result<void> remove_peers(const std::vector<device_ref> &devices) const {
+    return change_peers(cushim_resource_remove_peers, devices);
   }
   // The most bytes that one capture needed of an arena by now.
   [[nodiscard]] result<std::size_t> arena_bytes() const {
     return detail::ask<std::size_t>(cushim_resource_get_arena_bytes, get());
+  }
+
+ private:
+  result<void> change_peers(cushim_status (*change)(cushim_resource, const cushim_device *, std::size_t),
+                                          const std::vector<device_ref> &devices) const {
+    std::vector<cushim_device> raw;
+    raw.reserve(devices.size());
+    for (const device_ref device : devices) raw.push_back(device.get());
+    return detail::done(change(get(), raw.data(), raw.size()));
   }
 };
 
@@ -133,10 +148,10 @@ struct custom_resource {
 #endif
     });
   }
-  static cushim_status deallocate(void *user, cushim_stream stream, std::uint64_t pointer,
+  static cushim_status free(void *user, cushim_stream stream, std::uint64_t pointer,
                                   std::size_t bytes) noexcept {
     return guarded([&]() -> result<void> {
-      return static_cast<Memory *>(user)->deallocate(stream_ref(stream), pointer, bytes);
+      return static_cast<Memory *>(user)->free(stream_ref(stream), pointer, bytes);
     });
   }
   static cushim_status properties(void *user, cushim_memory_properties *properties) noexcept {
@@ -186,8 +201,8 @@ class [[nodiscard]] resource
     return detail::ask<resource, cushim_resource>(cushim_resource_create_managed, context.get(), &raw);
   }
   // Device memory that is allocated and freed synchronously.
-  [[nodiscard]] static result<resource> synchronous(context_ref context) {
-    return detail::ask<resource, cushim_resource>(cushim_resource_create_synchronous, context.get());
+  [[nodiscard]] static result<resource> device(context_ref context) {
+    return detail::ask<resource, cushim_resource>(cushim_resource_create_device, context.get());
   }
   // Memory of graphs, for streams under capture.
   [[nodiscard]] static result<resource> graph(device_ref device) {
@@ -201,7 +216,7 @@ class [[nodiscard]] resource
   // on any thread:
   //
   //   result<address> allocate(stream_ref stream, std::size_t bytes);
-  //   result<void> deallocate(stream_ref stream, address pointer, std::size_t bytes);
+  //   result<void> free(stream_ref stream, address pointer, std::size_t bytes);
   //   void describe(cushim_memory_properties &properties) noexcept;  // host memory is described; change what differs
   //
   // The stream is empty if the resource is not stream-ordered and the caller gave none. What these throw becomes the
@@ -213,7 +228,7 @@ class [[nodiscard]] resource
     cushim_resource_functions raw = cushim_options_of<cushim_resource_functions>();
     raw.user = kept.get();
     raw.allocate = functions::allocate;
-    raw.deallocate = functions::deallocate;
+    raw.free = functions::free;
     raw.properties = functions::properties;
     raw.destroy = functions::destroy;
     cushim_resource handle = nullptr;

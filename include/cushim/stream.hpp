@@ -32,7 +32,7 @@ struct copy_attributes {
 
 // One copy of a batch.
 struct copy_item {
-  place to, from;
+  endpoint to, from;
   std::size_t bytes;
 };
 
@@ -40,33 +40,33 @@ struct copy_item {
 class memory_operation {
  public:
   // Wait until the value in memory is as the flags say, CU_STREAM_WAIT_VALUE_*.
-  [[nodiscard]] static memory_operation wait_32(place at, std::uint32_t value,
+  [[nodiscard]] static memory_operation wait_32(endpoint at, std::uint32_t value,
                                                 CUstreamWaitValue_flags how = CU_STREAM_WAIT_VALUE_GEQ) {
     return {CUSHIM_MEMORY_WAIT_32, static_cast<std::uint32_t>(how), at, value};
   }
-  [[nodiscard]] static memory_operation wait_64(place at, std::uint64_t value,
+  [[nodiscard]] static memory_operation wait_64(endpoint at, std::uint64_t value,
                                                 CUstreamWaitValue_flags how = CU_STREAM_WAIT_VALUE_GEQ) {
     return {CUSHIM_MEMORY_WAIT_64, static_cast<std::uint32_t>(how), at, value};
   }
   // Write a value.
-  [[nodiscard]] static memory_operation write_32(place at, std::uint32_t value) {
+  [[nodiscard]] static memory_operation write_32(endpoint at, std::uint32_t value) {
     return {CUSHIM_MEMORY_WRITE_32, 0, at, value};
   }
-  [[nodiscard]] static memory_operation write_64(place at, std::uint64_t value) {
+  [[nodiscard]] static memory_operation write_64(endpoint at, std::uint64_t value) {
     return {CUSHIM_MEMORY_WRITE_64, 0, at, value};
   }
   // Any, as cushim.h has them.
-  memory_operation(cushim_memory_action action, std::uint32_t flags, place at, std::uint64_t value) noexcept
+  memory_operation(cushim_memory_action action, std::uint32_t flags, endpoint at, std::uint64_t value) noexcept
       : action_(action), flags_(flags), at_(at), value_(value) {}
 
   [[nodiscard]] cushim_memory_operation raw() const noexcept { return {action_, flags_, *at_.get(), value_}; }
-  // The owner of the place belongs to the library now.
+  // The owner of the endpoint belongs to the library now.
   void taken() const noexcept { at_.taken(); }
 
  private:
   cushim_memory_action action_;
   std::uint32_t flags_;
-  place at_;
+  endpoint at_;
   std::uint64_t value_;
 };
 
@@ -180,30 +180,30 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
   // for it. The callable is moved or copied, kept, and destroyed after the last call, on a thread of the library's
   // own. In a stream that is being captured the graph calls it at each launch.
   //
-  // It may hardly call the library (cushim_stream_host_function says what), must wait for nothing that waits for the
-  // stream, and an exception that leaves it ends the program.
+  // It may hardly call the library (cushim_stream_launch_host_function says what), must wait for nothing that waits
+  // for the stream, and an exception that leaves it ends the program.
   template <class Function>
-  result<void> host_function(Function &&function) const {
+  result<void> launch_host_function(Function &&function) const {
     return detail::done(detail::keep(
         std::forward<Function>(function),
         [this](auto call, const void *bytes, std::size_t size) {
-          return cushim_stream_host_function_bytes(get(), call, bytes, size);
+          return cushim_stream_launch_host_function_bytes(get(), call, bytes, size);
         },
         [this](auto call, void *data, const cushim_owner *owner) {
-          return cushim_stream_host_function(get(), call, data, owner);
+          return cushim_stream_launch_host_function(get(), call, data, owner);
         }));
   }
   // The same for what can be called once only, such as a callable that fulfils a promise or gives a unique_ptr away:
   // it is called as an rvalue and destroyed right after. Where the stream is being captured, the first launch calls
   // it, and later ones do nothing.
   template <class Function>
-  result<void> host_function_once(Function &&function) const {
+  result<void> launch_host_function_once(Function &&function) const {
     static_assert(std::is_invocable_v<std::decay_t<Function>>, "a host function is called without arguments");
-    return host_function(detail::once<std::decay_t<Function>>(std::forward<Function>(function)));
+    return launch_host_function(detail::once<std::decay_t<Function>>(std::forward<Function>(function)));
   }
 
   // A copy with what the driver should know of it.
-  result<void> copy_with_attributes(place to, place from, std::size_t bytes,
+  result<void> copy_with_attributes(endpoint to, endpoint from, std::size_t bytes,
                                     const copy_attributes &attributes) const {
     const cushim_copy_attributes raw = attributes.raw();
     return detail::done(

@@ -39,28 +39,28 @@ struct given {
 template <class Type>
 using given_t = typename given<Type>::type;
 
-// After success the library has the owners of the places.
-template <class... Places>
-cushim_status taken_if(cushim_status status, const Places &...places) noexcept {
-  if (status == CUSHIM_SUCCESS) (places.taken(), ...);
+// After success the library has the owners of the endpoints.
+template <class... Endpoints>
+cushim_status taken_if(cushim_status status, const Endpoints &...endpoints) noexcept {
+  if (status == CUSHIM_SUCCESS) (endpoints.taken(), ...);
   return status;
 }
 
-template <class Handle, cushim_status (*Copy)(Handle, const cushim_place *, const cushim_place *, std::size_t),
+template <class Handle, cushim_status (*Copy)(Handle, const cushim_endpoint *, const cushim_endpoint *, std::size_t),
           cushim_status (*Copy3d)(Handle, const cushim_region *, const cushim_region *, const cushim_extent *),
-          cushim_status (*Fill)(Handle, const cushim_place *, std::uint32_t, std::int32_t, std::size_t),
-          cushim_status (*Fill2d)(Handle, const cushim_place *, std::size_t, std::uint32_t, std::int32_t, std::size_t,
+          cushim_status (*Fill)(Handle, const cushim_endpoint *, std::uint32_t, std::int32_t, std::size_t),
+          cushim_status (*Fill2d)(Handle, const cushim_endpoint *, std::size_t, std::uint32_t, std::int32_t, std::size_t,
                                   std::size_t)>
 class transfers : public ref<Handle> {
  public:
   // Copies so many bytes.
-  result<void> copy(place to, place from, std::size_t bytes) const {
+  result<void> copy(endpoint to, endpoint from, std::size_t bytes) const {
     return done(taken_if(Copy(this->get(), to.get(), from.get(), bytes), to, from));
   }
   // Copies all elements of a container in host memory.
-  result<void> copy(place to, host_source from) const { return copy(to, from, from.bytes()); }
+  result<void> copy(endpoint to, host_source from) const { return copy(to, from, from.bytes()); }
   // Copies to all elements of a container in host memory.
-  result<void> copy(host_target to, place from) const { return copy(to, from, to.bytes()); }
+  result<void> copy(host_target to, endpoint from) const { return copy(to, from, to.bytes()); }
 
   // Copies a box: rows of bytes, slices of rows.
   result<void> copy_3d(const region &to, const region &from, extent size) const {
@@ -72,7 +72,7 @@ class transfers : public ref<Handle> {
   // Sets memory to a value, `count` times (a memset): `stream.fill<std::uint8_t>(buffer, 0, bytes)`. The type of the
   // value says how many bytes each has: 1, 2 or 4.
   template <class Value>
-  result<void> fill(place to, given_t<Value> value, std::size_t count) const {
+  result<void> fill(endpoint to, given_t<Value> value, std::size_t count) const {
     return done(taken_if(Fill(this->get(), to.get(), bits_of<Value>(value), sizeof(Value), count), to));
   }
   // Sets a whole buffer to a value; of bytes at its end that are too few for a value none.
@@ -81,7 +81,7 @@ class transfers : public ref<Handle> {
 
   // Sets `height` rows of `width` values each, whose starts are `pitch` bytes apart.
   template <class Value>
-  result<void> fill_2d(place to, std::size_t pitch, given_t<Value> value, std::size_t width,
+  result<void> fill_2d(endpoint to, std::size_t pitch, given_t<Value> value, std::size_t width,
                        std::size_t height) const {
     return done(
         taken_if(Fill2d(this->get(), to.get(), pitch, bits_of<Value>(value), sizeof(Value), width, height), to));

@@ -81,8 +81,8 @@ pub unsafe extern "C" fn cushim_buffer_create(
 /// memory must outlive the buffer and the work that uses it.
 ///
 /// @param[in] driver The driver.
-/// @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered. Otherwise it may be NULL: a
-///   stream that is given is checked, and is not the deallocation stream.
+/// @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered. Otherwise it may be NULL:
+///   a stream that is given is checked, and is not the deallocation stream.
 /// @param[in, address] pointer The start of the memory; 0 only if it has no bytes.
 /// @param[in, example(64)] bytes The size in bytes.
 /// @param[in, nullable] resource The resource that frees the memory. NULL: none does.
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn cushim_buffer_ref(
 /// @param[in, ended, nullable] buffer The handle; NULL does nothing.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured and the memory is not of a
 ///   pool, unless it is not stream-ordered and a graph still uses it: nothing is destroyed then; the status of a
-///   deallocate function.
+///   free function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
@@ -178,8 +178,8 @@ pub extern "C" fn cushim_buffer_destroy(buffer: cushim_buffer) -> cushim_status 
 ///
 /// @param[in, ended] buffer The handle.
 /// @param[in] stream The stream.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of a
-///   deallocate function.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
+///   a free function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
@@ -480,7 +480,7 @@ pub unsafe extern "C" fn cushim_buffer_create_scratch(
 /// @param[in, nullable] to The host memory, of any kind; a copy to pageable memory may block until it is done. NULL:
 ///   nothing is copied.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
-///   a deallocate function.
+///   a free function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 ///
@@ -559,7 +559,7 @@ pub extern "C" fn cushim_device_set_resource(
 /// # Safety
 /// `buffer` is NULL or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_device_allocate(
+pub unsafe extern "C" fn cushim_buffer_create_default(
     device: cushim_device,
     stream: cushim_stream,
     bytes: usize,

@@ -29,7 +29,7 @@ pub type cushim_release_function = Option<unsafe extern "C" fn(data: *mut c_void
 /// every function of the library. One thread makes all releases, one after the other, and calls the log callback: a
 /// release that takes long delays all others until it returns, and none is lost. Let it pass long work to a thread of
 /// the program's. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
-/// `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
+/// `CUSHIM_DRAIN_RELEASE`: for languages that must not be called on foreign threads.
 ///
 /// A function that takes an owner reads this struct during the call only. If the call fails, nothing is released,
 /// then or later.
@@ -82,7 +82,7 @@ pub type cushim_host_function = Option<unsafe extern "C" fn(data: *mut c_void)>;
 ///
 /// @param[in] stream The stream. It need not live until the function is called.
 /// @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at that time instead, as an
-///   item of kind `CUSHIM_ITEM_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
+///   item of kind `CUSHIM_DRAIN_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
 /// @param[in, nullable] data Given to the function.
 /// @param[in, taken, nullable] owner Keeps `data` alive: released after the function returned, or the item was
 ///   queued. NULL: nothing to release. Without a function its `release` must be NULL too, so that the release is
@@ -95,7 +95,7 @@ pub type cushim_host_function = Option<unsafe extern "C" fn(data: *mut c_void)>;
 /// `function` may be called with `data`, once or at each launch of the graph, from another thread; `owner` is NULL or
 /// a valid owner.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_host_function(
+pub unsafe extern "C" fn cushim_stream_launch_host_function(
     stream: cushim_stream,
     function: cushim_host_function,
     data: *mut c_void,
@@ -169,7 +169,7 @@ fn enqueue(stream: &Stream, mut operation: HostFunction) -> Result<(), Error> {
 }
 
 /// Has a function called with a copy of some bytes, made now and kept until it was called. Otherwise as
-/// `cushim_stream_host_function`.
+/// `cushim_stream_launch_host_function`.
 ///
 /// @param[in] stream The stream. It need not live until the function is called.
 /// @param[in] function The function. Its `data` points to the copy, aligned to 16 bytes; NULL if there are no bytes.
@@ -181,7 +181,7 @@ fn enqueue(stream: &Stream, mut operation: HostFunction) -> Result<(), Error> {
 /// # Safety
 /// `bytes` is valid for reads of `size` bytes; `function` may be called with a copy of them from another thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_host_function_bytes(
+pub unsafe extern "C" fn cushim_stream_launch_host_function_bytes(
     stream: cushim_stream,
     function: cushim_host_function,
     bytes: *const c_void,
@@ -220,20 +220,20 @@ impl Kept {
 /// What an item of `cushim_drain` is.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum cushim_item_kind {
+pub enum cushim_drain_item_kind {
     /// The library no longer uses `data`, whose owner has no release function.
-    CUSHIM_ITEM_RELEASE = 1,
+    CUSHIM_DRAIN_RELEASE = 1,
     /// A stream has reached a host function whose function is NULL: `data` is what was passed with it.
-    CUSHIM_ITEM_HOST_FUNCTION = 2,
+    CUSHIM_DRAIN_HOST_FUNCTION = 2,
     /// A line of the log.
-    CUSHIM_ITEM_LOG_LINE = 3,
+    CUSHIM_DRAIN_LOG_LINE = 3,
 }
 
 /// Something that the program does itself instead of being called.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct cushim_item {
-    /// @field[enum(cushim_item_kind)] What the item is.
+pub struct cushim_drain_item {
+    /// @field[enum(cushim_drain_item_kind)] What the item is.
     pub kind: i32,
     /// @field[enum(cushim_log_level)] The level of a log line; 0 in other items.
     pub level: i32,
@@ -251,9 +251,9 @@ pub struct cushim_item {
 /// drains and passes items on. A host function comes before the release of its owner.
 ///
 /// @param[out, array(capacity), nullable_if_zero(capacity)] items Receives the items. The structs may be of a shorter
-///   or longer version of `cushim_item`.
-/// @param[in, example(sizeof(cushim_item))] stride Bytes from one struct to the next, `sizeof(cushim_item)`; at least
-///   16.
+///   or longer version of `cushim_drain_item`.
+/// @param[in, example(sizeof(cushim_drain_item))] stride Bytes from one struct to the next,
+///   `sizeof(cushim_drain_item)`; at least 16.
 /// @param[in] capacity The number of structs.
 /// @param[out] count The number of items written. If it equals `capacity`, there may be more.
 ///
@@ -261,7 +261,7 @@ pub struct cushim_item {
 /// `items` is valid for writes of `stride * capacity` bytes; `count` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_drain(
-    items: *mut cushim_item,
+    items: *mut cushim_drain_item,
     stride: usize,
     capacity: usize,
     count: *mut usize,
@@ -271,10 +271,14 @@ pub unsafe extern "C" fn cushim_drain(
         let count = unsafe { out::cleared(count, 0, "count") }?;
         let _guard = handle::enter()?;
         pointer::check_array(items, capacity, pointer::MOST_ITEMS, "items")?;
-        options::check_stride::<cushim_item>(stride, std::mem::offset_of!(cushim_item, target), "items")?;
+        options::check_stride::<cushim_drain_item>(
+            stride,
+            std::mem::offset_of!(cushim_drain_item, target),
+            "items",
+        )?;
         for (index, item) in pull::take(capacity).into_iter().enumerate() {
             // SAFETY: the caller vouches for the array, and no more items were taken than it has room for.
-            unsafe { write(&cushim_item::from(item), items.cast::<u8>().add(index * stride), stride) };
+            unsafe { write(&cushim_drain_item::from(item), items.cast::<u8>().add(index * stride), stride) };
             *count = index + 1;
         }
         Ok(())
@@ -285,8 +289,8 @@ pub unsafe extern "C" fn cushim_drain(
 ///
 /// # Safety
 /// `place` is valid for writes of `size` bytes.
-unsafe fn write(item: &cushim_item, place: *mut u8, size: usize) {
-    let known = size.min(size_of::<cushim_item>());
+unsafe fn write(item: &cushim_drain_item, place: *mut u8, size: usize) {
+    let known = size.min(size_of::<cushim_drain_item>());
     // SAFETY: the caller vouches for `size` bytes, and the item has `known`.
     unsafe {
         place.copy_from_nonoverlapping(std::ptr::from_ref(item).cast(), known);
@@ -294,14 +298,16 @@ unsafe fn write(item: &cushim_item, place: *mut u8, size: usize) {
     }
 }
 
-impl From<Item> for cushim_item {
+impl From<Item> for cushim_drain_item {
     fn from(item: Item) -> Self {
         let (kind, level, data) = match &item {
-            Item::Release(data) => (cushim_item_kind::CUSHIM_ITEM_RELEASE, 0, data.get()),
-            Item::HostFunction(data) => (cushim_item_kind::CUSHIM_ITEM_HOST_FUNCTION, 0, data.get()),
-            Item::Line(line) => {
-                (cushim_item_kind::CUSHIM_ITEM_LOG_LINE, level_number(line.level), std::ptr::null_mut())
-            }
+            Item::Release(data) => (cushim_drain_item_kind::CUSHIM_DRAIN_RELEASE, 0, data.get()),
+            Item::HostFunction(data) => (cushim_drain_item_kind::CUSHIM_DRAIN_HOST_FUNCTION, 0, data.get()),
+            Item::Line(line) => (
+                cushim_drain_item_kind::CUSHIM_DRAIN_LOG_LINE,
+                level_number(line.level),
+                std::ptr::null_mut(),
+            ),
         };
         let mut filled = Self { kind: kind as i32, level, data, target: [0; 48], text: [0; 960] };
         if let Item::Line(line) = &item {
@@ -364,8 +370,7 @@ pub unsafe extern "C" fn cushim_get_leaked_releases(count: *mut u64) -> cushim_s
 ///
 /// A program calls it before it ends, if it wants its owners released.
 ///
-/// @param[in] timeout_ms The longest time to wait, in milliseconds; 0 does not wait, a negative number waits without
-///   limit.
+/// @param[in] nanoseconds The longest time to wait; 0 does not wait, `UINT64_MAX` waits without limit.
 /// @param[out] done Receives 1, or 0 if the time is over.
 /// @errors `CUSHIM_ERROR_IN_CALLBACK` in a release function or a log callback, too, which would wait for itself.
 /// @callback refused
@@ -374,11 +379,11 @@ pub unsafe extern "C" fn cushim_get_leaked_releases(count: *mut u64) -> cushim_s
 /// # Safety
 /// `done` is NULL or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_flush_callbacks(timeout_ms: i64, done: *mut i32) -> cushim_status {
+pub unsafe extern "C" fn cushim_flush_callbacks(nanoseconds: u64, done: *mut i32) -> cushim_status {
     long_call(|| {
         // SAFETY: the caller vouches for `done`.
         let done = unsafe { out::cleared(done, 0, "done") }?;
-        let timeout = u64::try_from(timeout_ms).map_or(Duration::MAX, Duration::from_millis);
+        let timeout = if nanoseconds == u64::MAX { Duration::MAX } else { Duration::from_nanos(nanoseconds) };
         // Not inside a call of ours: what others destroy meanwhile must not wait for this thread.
         *done = i32::from(flush_callbacks(timeout)?);
         Ok(())

@@ -132,8 +132,9 @@ pub enum cushim_dlpack_flags {
     /// A `DLManagedTensor` (a capsule named "dltensor"), as before DLPack 1, instead of a `DLManagedTensorVersioned`
     /// ("dltensor_versioned"). NumPy before 2.1 accepts no others.
     CUSHIM_DLPACK_UNVERSIONED = 2,
-    /// Of `cushim_buffer_import_dlpack` only: the library does not call the deleter. After the last use `cushim_drain`
-    /// returns the tensor, as an item of kind `CUSHIM_ITEM_RELEASE`, and the program calls its deleter.
+    /// Of `cushim_buffer_import_dlpack` only: the library does not call the deleter. After the last use
+    /// `cushim_drain` returns the tensor, as an item of kind `CUSHIM_DRAIN_RELEASE`, and the program calls its
+    /// deleter.
     CUSHIM_DLPACK_PULL = 4,
 }
 

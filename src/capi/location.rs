@@ -24,8 +24,8 @@ pub enum cushim_location_kind {
     CUSHIM_LOCATION_HOST_NUMA_CURRENT = 4,
 }
 
-/// Where memory is, or should be. Equal locations are equal byte for byte; `cushim_on_device`, `CUSHIM_ON_HOST` and
-/// `cushim_on_host_node` make them.
+/// Where memory is, or should be. Equal locations are equal byte for byte; `cushim_location_device`,
+/// `cushim_location_host()` and `cushim_location_host_numa` make them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_location {

@@ -107,7 +107,7 @@ pub unsafe extern "C" fn cushim_log_set_callback(
     })
 }
 
-/// Queues every later line of the log for `cushim_drain`, as items of kind `CUSHIM_ITEM_LOG_LINE`.
+/// Queues every later line of the log for `cushim_drain`, as items of kind `CUSHIM_DRAIN_LOG_LINE`.
 ///
 /// `cushim_log_set_callback` ends it. If more than 1,024 lines wait, further ones are dropped; a line says how many.
 ///

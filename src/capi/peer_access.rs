@@ -11,7 +11,7 @@ use super::handles::{hold_all, keep};
 /// no access, but can be faster with it.
 ///
 /// Access goes one way, includes memory that is allocated later, and ends when it is disabled, or when either context
-/// is destroyed or reset. Memory pools have their own list: see `cushim_resource_change_peers`.
+/// is destroyed or reset. Memory pools have their own list: see `cushim_resource_add_peers`.
 ///
 /// @param[in] context The context whose work accesses the memory.
 /// @param[in] peer The context whose memory is accessed.

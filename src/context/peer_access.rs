@@ -11,7 +11,7 @@ impl Context {
     /// and store, and fills. Copies need no access; they may be faster with it.
     ///
     /// It goes one way only, for the memory that there is and that will be, until it is disabled or one of the two contexts
-    /// ends or is reset; memory of pools has a list of its own, [`Resource::change_peers`](crate::memory::Resource::change_peers).
+    /// ends or is reset; memory of pools has a list of its own, [`Resource::add_peers`](crate::memory::Resource::add_peers).
     ///
     /// ```
     /// # use cushim::driver::{Choice, OpenOptions};

@@ -25,8 +25,8 @@ pub use device::DeviceMemory;
 pub use pinned::{PinnedMemory, PinnedOptions};
 pub use registration::{Registration, RegistrationOptions};
 pub use resource::{
-    Allocator, DevicePoolOptions, ManagedResourceOptions, PeerChange, PinnedForm, PinnedResourceOptions,
-    PoolAttribute, PoolChoice, Properties, Resource, ResourceKind,
+    Allocator, DevicePoolOptions, ManagedResourceOptions, PinnedForm, PinnedResourceOptions, PoolAttribute,
+    PoolChoice, Properties, Resource, ResourceKind,
 };
 
 use crate::object::error::Subject;

@@ -18,7 +18,7 @@ use crate::stream::Stream;
 /// them. The bytes are in two places apart from each other.
 ///
 /// Memory of another device's pool is copied only if that gives the copying device access
-/// ([`Resource::change_peers`](crate::memory::Resource::change_peers)), or if both endpoints are buffers with resources or
+/// ([`Resource::add_peers`](crate::memory::Resource::add_peers)), or if both endpoints are buffers with resources or
 /// name their context ([`Endpoint::in_context`]). Other memory of other devices is copied always: directly where one device
 /// reaches the other's memory, else by way of the host.
 #[derive(Debug)]

@@ -51,7 +51,7 @@ impl Value {
 /// Sets memory to a value, repeated. A memset of zero values succeeds without checking the pointer.
 ///
 /// Another device's memory needs access, of the context ([`Context::enable_peer_access`]) or to the pool
-/// ([`Resource::change_peers`](crate::memory::Resource::change_peers)).
+/// ([`Resource::add_peers`](crate::memory::Resource::add_peers)).
 #[derive(Debug)]
 pub struct Memset<'a> {
     pub(super) at: Endpoint<'a>,

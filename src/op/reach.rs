@@ -68,7 +68,7 @@ pub(super) fn no_device_memory(address: u64, advice: &str) -> String {
 }
 
 /// What a copy is told instead of host memory that is said to be a device's.
-pub(super) const AS_HOST: &str = "say that it is host memory (CUSHIM_PLACE_HOST)";
+pub(super) const AS_HOST: &str = "say that it is host memory (CUSHIM_ENDPOINT_HOST)";
 
 /// What the process has at an address of which the driver knows nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -218,7 +218,7 @@ impl Distant {
             format!(
                 "The {what}, {address:#x}, is memory of a pool of device {ordinal}, to which {device} of this copy has no access: \
                  {elsewhere}give {device} access to the pool \
-                 (cushim_resource_change_peers)"
+                 (cushim_resource_add_peers)"
             )
         })
     }
@@ -227,7 +227,7 @@ impl Distant {
         let Self { address, ordinal, .. } = self;
         let device = context.device();
         let (of, advice) = if self.is_in_closed_pool(context) {
-            ("of a pool ", format!("give {device} access to the pool (cushim_resource_change_peers)"))
+            ("of a pool ", format!("give {device} access to the pool (cushim_resource_add_peers)"))
         // The driver finds what the context reaches.
         } else if self.pool.is_null() && context.address_range(at).is_err() {
             ("", "enable the context's access (cushim_context_enable_peer_access)".to_owned())

@@ -38,7 +38,7 @@ fn each_state_takes_what_belongs_to_it() {
         refused(builder.tail(), why);
         refused(builder.fork(1), why);
         refused(builder.join(&[]), why);
-        refused(builder.embed(&other, Embedding::Clone), why);
+        refused(builder.add_child(&other, Embedding::Clone), why);
         refused(builder.create_condition(&ConditionOptions::default()), why);
     };
     out_of_order("builder \"b\" was not begun");
@@ -171,7 +171,7 @@ fn graphs_are_embedded() {
     super::add(&child, &[], &mut HostFunction::new(|| ()).owned_by(counted.owner()));
     let (builder, stream) = begun(&scene);
     append(&scene, &stream, &number, 1);
-    let (node, inner) = builder.embed(&child, Embedding::Clone).expect("embedded");
+    let (node, inner) = builder.add_child(&child, Embedding::Clone).expect("embedded");
     assert_eq!((node.node_type(), inner.nodes().expect("nodes").len()), (NodeType::Child, 2));
     append(&scene, &stream, &number, 3);
     drop(child);

@@ -13,7 +13,7 @@ use cushim::capi::graph::definition::{
     cushim_graph, cushim_graph_destroy, cushim_graph_get_nodes, cushim_node,
 };
 use cushim::capi::graph::exec::{cushim_exec_create, cushim_exec_destroy, cushim_exec_launch};
-use cushim::capi::memory::cushim_place;
+use cushim::capi::memory::cushim_endpoint;
 use cushim::capi::memory::cushim_stream_fill;
 use cushim::capi::stream::{
     cushim_stream, cushim_stream_create, cushim_stream_destroy, cushim_stream_synchronize,
@@ -66,8 +66,8 @@ fn describe(stream: cushim_stream) -> String {
 /// Sets a number in a stream.
 fn set(stream: cushim_stream, at: u64, number: u32) -> i32 {
     // SAFETY: all zero is what a caller begins with.
-    let mut to: cushim_place = unsafe { std::mem::zeroed() };
-    (to.kind, to.address) = (cushim::capi::memory::cushim_place_kind::CUSHIM_PLACE_DEVICE as i32, at);
+    let mut to: cushim_endpoint = unsafe { std::mem::zeroed() };
+    (to.kind, to.address) = (cushim::capi::memory::cushim_endpoint_kind::CUSHIM_ENDPOINT_DEVICE as i32, at);
     // SAFETY: the test has the memory.
     unsafe { cushim_stream_fill(stream, &raw const to, number, 4, 1) }
 }

@@ -59,7 +59,7 @@ impl Scene {
 
     /// A buffer of device memory, all zero.
     fn buffer(&self, bytes: usize) -> Arc<Buffer> {
-        let buffer = Buffer::create(&Resource::synchronous(&self.context), bytes, None).expect("a buffer");
+        let buffer = Buffer::create(&Resource::device(&self.context), bytes, None).expect("a buffer");
         // SAFETY: the buffer has so many bytes.
         unsafe { self.context.run(&mut Memset::new(buffer.at(0), Value::U8(0), bytes)) }.expect("a memset");
         buffer
@@ -67,7 +67,7 @@ impl Scene {
 
     /// A buffer of device memory, as it comes.
     fn buffer_untouched(&self, bytes: usize) -> Arc<Buffer> {
-        Buffer::create(&Resource::synchronous(&self.context), bytes, None).expect("a buffer")
+        Buffer::create(&Resource::device(&self.context), bytes, None).expect("a buffer")
     }
 
     /// Adds a launch of `append`.

@@ -61,7 +61,7 @@ impl Allocator for Unspoken {
         Ok(DevicePointer(DEVICE))
     }
 
-    fn deallocate(&self, _: DevicePointer, _: usize, _: Option<&Arc<Stream>>) -> Result<(), Error> {
+    fn free(&self, _: DevicePointer, _: usize, _: Option<&Arc<Stream>>) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{INVALID_VALUE, alone, context, driver, finish_in, holding, numbered, read, set_bytes, stream};
 use cushim::driver::{Choice, OpenOptions};
-use cushim::memory::{Buffer, DevicePoolOptions, PeerChange, PoolChoice, Resource};
+use cushim::memory::{Buffer, DevicePoolOptions, PoolChoice, Resource};
 use cushim::op::{Copy, Copy3d, CopyBatch, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Error, Status, Stream};
 use std::sync::Arc;
@@ -194,9 +194,9 @@ fn what_is_out_of_reach() {
             let into = first.context.run(&mut Copy::new(at(), here(), BYTES));
             [
                 (out, "The source, ", "or give device 0 access to the pool"),
-                (into, "The destination, ", "cushim_resource_change_peers"),
+                (into, "The destination, ", "cushim_resource_add_peers"),
                 (rows, "The source, ", "pool"),
-                (set, "is memory of a pool of device 1, to which device 0", "cushim_resource_change_peers"),
+                (set, "is memory of a pool of device 1, to which device 0", "cushim_resource_add_peers"),
                 (plain, "is memory of device 1, to which device 0", "cushim_context_enable_peer_access"),
             ]
         };
@@ -208,7 +208,7 @@ fn what_is_out_of_reach() {
                 assert!(is_told && error.message.contains("a stream of device 1"), "{error}");
             }
         });
-        second.pool.change_peers(PeerChange::Add, &[Arc::clone(first.device())]).expect("changed");
+        second.pool.add_peers(&[Arc::clone(first.device())]).expect("changed");
         whichever_is_current(sides, |current| {
             for (result, what, _) in &ways()[..4] {
                 assert_eq!(result, &Ok(()), "{what}, {current} current");

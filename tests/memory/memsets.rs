@@ -132,7 +132,7 @@ fn buffers_are_set() {
         for resource in [
             Resource::pinned(context, &PinnedResourceOptions::default()),
             Resource::managed(context, &ManagedResourceOptions::default()),
-            Ok(Resource::synchronous(context)),
+            Ok(Resource::device(context)),
         ] {
             let buffer = Buffer::create(&resource.expect("a resource"), 64, Some(&stream));
             let buffer = buffer.expect("a buffer");

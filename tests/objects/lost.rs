@@ -42,7 +42,7 @@ impl Everything {
             Resource::device_pool(context.device(), &own),
             Resource::pinned(context, &PinnedResourceOptions::default()),
             Resource::managed(context, &ManagedResourceOptions::default()),
-            Ok(Resource::synchronous(context)),
+            Ok(Resource::device(context)),
         ];
         let buffer = |resource: Result<Arc<Resource>, Error>| {
             Buffer::create(&resource.expect("a resource"), 4096, Some(&stream)).expect("a buffer")

@@ -33,7 +33,7 @@ impl Allocator for Custom {
         DeviceMemory::allocate(&self.0, bytes).map(DeviceMemory::into_pointer)
     }
 
-    fn deallocate(&self, _: DevicePointer, _: usize, _: Option<&Arc<Stream>>) -> Result<(), Error> {
+    fn free(&self, _: DevicePointer, _: usize, _: Option<&Arc<Stream>>) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -44,7 +44,7 @@ fn buffers(context: &Arc<Context>) -> Vec<Arc<Buffer>> {
     let mut own = DevicePoolOptions::default();
     own.choice = PoolChoice::Own;
     let mut page_locked = PinnedResourceOptions::default();
-    page_locked.form = PinnedForm::PageLocked;
+    page_locked.form = PinnedForm::Synchronous;
     let mut managed_pool = ManagedResourceOptions::default();
     managed_pool.pool = Some(Location::device(0));
     let mut resources = vec![
@@ -52,7 +52,7 @@ fn buffers(context: &Arc<Context>) -> Vec<Arc<Buffer>> {
         Resource::device_pool(context.device(), &own),
         Resource::pinned(context, &page_locked),
         Resource::managed(context, &ManagedResourceOptions::default()),
-        Ok(Resource::synchronous(context)),
+        Ok(Resource::device(context)),
         Resource::custom(context.driver(), Box::new(Custom(Arc::clone(context)))),
     ];
     if is_new {
@@ -177,7 +177,7 @@ fn after_a_reset(reset: impl FnOnce(&Device)) {
     reset(gone.device());
     refused(&sink, &buffers, DESTROYED, "which was destroyed or reset");
     // The other context is well.
-    let well = Buffer::create(&Resource::synchronous(&stays), BYTES, None).expect("a buffer");
+    let well = Buffer::create(&Resource::device(&stays), BYTES, None).expect("a buffer");
     for (what, result) in sink.all(&well) {
         assert_eq!(result, Ok(()), "{what}");
     }
@@ -301,7 +301,7 @@ fn the_argument_that_is_refused_is_named() {
         let (gone, stays) = (context(), Context::create(context().device(), 0).expect("a context"));
         let buffer = buffers(&gone).remove(0);
         let kernel = kernel(&stays, ".param .u32 n, .param .u64 at, .param .u64 other", "");
-        let well = Buffer::create(&Resource::synchronous(&stays), BYTES, None).expect("a buffer");
+        let well = Buffer::create(&Resource::device(&stays), BYTES, None).expect("a buffer");
         reset_here(gone.device());
         let (config, mut arguments) = (LaunchConfig::new(1, 1), Arguments::new());
         arguments.push(&7_u32).push(well.at(0)).push(buffer.at(0));

@@ -2,7 +2,7 @@
 
 use crate::world::{BYTES, World, entry};
 use cudarc::driver::result as cudarc_result;
-use cushim::capi::memory::{cushim_place, cushim_place_kind};
+use cushim::capi::memory::{cushim_endpoint, cushim_endpoint_kind};
 use cushim::driver::sys::{CU_EVENT_DISABLE_TIMING, CUDA_SUCCESS, CUresult};
 use std::ptr::{null, null_mut};
 
@@ -281,7 +281,7 @@ fn fill(w: &'static World) -> Row {
     let (raw, shim) = (&w.raw, &w.shim);
     let fill = entry!(raw.table, cuMemsetD8Async_3020);
     let (mut tracked, mut untracked) = (w.cudarc.memory(), w.untracked.memory());
-    let at = place(cushim_place_kind::CUSHIM_PLACE_DEVICE, raw.memory[0]);
+    let at = place(cushim_endpoint_kind::CUSHIM_ENDPOINT_DEVICE, raw.memory[0]);
     row("fill", 64, None)
         .raw(burst!(raw!(fill(raw.memory[0], 0, BYTES, raw.stream))))
         .cushim(burst!(ok!(w, cushim_stream_fill(shim.stream, &raw const at, 0, 1, BYTES))))
@@ -289,24 +289,24 @@ fn fill(w: &'static World) -> Row {
         .untracked(burst!(w.untracked.stream.memset_zeros(&mut untracked).expect("filled")))
 }
 
-fn place(kind: cushim_place_kind, address: u64) -> cushim_place {
-    cushim_place { kind: kind as i32, flags: 0, address, offset: 0, context: null_mut(), owner: null() }
+fn place(kind: cushim_endpoint_kind, address: u64) -> cushim_endpoint {
+    cushim_endpoint { kind: kind as i32, flags: 0, address, offset: 0, context: null_mut(), owner: null() }
 }
 
 /// Copies from one to the other in cushim's stream.
-fn copy(w: &'static World, to: cushim_place, from: cushim_place) -> Option<Burst> {
+fn copy(w: &'static World, to: cushim_endpoint, from: cushim_endpoint) -> Option<Burst> {
     burst!(ok!(w, cushim_stream_copy(w.shim.stream, &raw const to, &raw const from, BYTES)))
 }
 
 fn copies(w: &'static World) -> [Row; 3] {
-    use cushim_place_kind::{CUSHIM_PLACE_DEVICE, CUSHIM_PLACE_HOST};
+    use cushim_endpoint_kind::{CUSHIM_ENDPOINT_DEVICE, CUSHIM_ENDPOINT_HOST};
     let (raw, table) = (&w.raw, w.raw.table);
     let (up, down) = (entry!(table, cuMemcpyHtoDAsync_3020), entry!(table, cuMemcpyDtoHAsync_3020));
     let across = entry!(table, cuMemcpyDtoDAsync_3020);
     let [here, there] = raw.memory;
     let host = w.pinned;
-    let [device, other] = raw.memory.map(|address| place(CUSHIM_PLACE_DEVICE, address));
-    let [pinned, pinned_sink] = [0, BYTES].map(|at| place(CUSHIM_PLACE_HOST, (host.addr() + at) as u64));
+    let [device, other] = raw.memory.map(|address| place(CUSHIM_ENDPOINT_DEVICE, address));
+    let [pinned, pinned_sink] = [0, BYTES].map(|at| place(CUSHIM_ENDPOINT_HOST, (host.addr() + at) as u64));
     // SAFETY: the three parts of the memory live for ever. The device may write the sinks while these are references to them,
     // but nothing here reads them.
     let (source, sink, untracked_sink) = unsafe {
@@ -337,12 +337,12 @@ fn copies(w: &'static World) -> [Row; 3] {
 
 /// Between the addresses that the buffers have, and from page-locked memory to one of them.
 fn copies_of_buffers(w: &'static World) -> [Row; 2] {
-    use cushim_place_kind::{CUSHIM_PLACE_BUFFER, CUSHIM_PLACE_HOST};
+    use cushim_endpoint_kind::{CUSHIM_ENDPOINT_BUFFER, CUSHIM_ENDPOINT_HOST};
     let (raw, shim, table) = (&w.raw, &w.shim, w.raw.table);
     let (across, up) = (entry!(table, cuMemcpyDtoDAsync_3020), entry!(table, cuMemcpyHtoDAsync_3020));
     let ([here, there], host) = (raw.memory, w.pinned);
-    let [buffer, other] = shim.buffers.map(|buffer| place(CUSHIM_PLACE_BUFFER, buffer.addr() as u64));
-    let pinned = place(CUSHIM_PLACE_HOST, host.addr() as u64);
+    let [buffer, other] = shim.buffers.map(|buffer| place(CUSHIM_ENDPOINT_BUFFER, buffer.addr() as u64));
+    let pinned = place(CUSHIM_ENDPOINT_HOST, host.addr() as u64);
     [
         row("copy, buffer to buffer", 64, None)
             .raw(burst!(raw!(across(there, here, BYTES, raw.stream))))

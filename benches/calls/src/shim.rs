@@ -12,7 +12,7 @@ use cushim::capi::graph::exec::{cushim_exec, cushim_exec_options, cushim_exec_re
 use cushim::capi::kernel::{
     cushim_arg, cushim_kernel, cushim_launch_config, cushim_library, cushim_library_options,
 };
-use cushim::capi::memory::cushim_place;
+use cushim::capi::memory::cushim_endpoint;
 use cushim::capi::resource::cushim_resource;
 use cushim::capi::stream::{cushim_stream, cushim_stream_options};
 use cushim::driver::Table;
@@ -74,8 +74,8 @@ functions! {
     stream::cushim_stream_wait_event(cushim_stream, cushim_event) -> i32;
     memory::cushim_stream_allocate(cushim_stream, usize, *mut u64) -> i32;
     memory::cushim_stream_free(cushim_stream, u64) -> i32;
-    memory::cushim_stream_fill(cushim_stream, *const cushim_place, u32, i32, usize) -> i32;
-    memory::cushim_stream_copy(cushim_stream, *const cushim_place, *const cushim_place, usize) -> i32;
+    memory::cushim_stream_fill(cushim_stream, *const cushim_endpoint, u32, i32, usize) -> i32;
+    memory::cushim_stream_copy(cushim_stream, *const cushim_endpoint, *const cushim_endpoint, usize) -> i32;
     buffer::cushim_buffer_create(cushim_resource, cushim_stream, usize, *mut cushim_buffer) -> i32;
     buffer::cushim_buffer_destroy(cushim_buffer) -> i32;
     event::cushim_event_create(cushim_context, *const cushim_event_options, *mut cushim_event) -> i32;

@@ -27,7 +27,7 @@ static inline void append_in(cushim_stream stream, int index, uint32_t digit) {
 static inline void append(cushim_builder builder, int index, uint32_t digit) { append_in(cushim_builder_stream(builder), index, digit); }
 
 static inline void set_in(cushim_stream stream, int index, uint32_t number) {
-  cushim_place to = cushim_at_device(slot(index));
+  cushim_endpoint to = cushim_endpoint_device(slot(index));
   if (!CHECK_OK(cushim_stream_fill(stream, &to, number, 4, 1))) exit(1); /* a loop may count down from it */
 }
 

@@ -101,13 +101,13 @@ static void let_settle(void) {
   size_t last = 0, now;
   int32_t done;
   int same;
-  cushim_flush_callbacks(2000, &done);
+  cushim_flush_callbacks(2000000000u, &done);
   if (!find_control(&control)) return;
   for (same = 0; (now = control.live_objects()) != 0; same = now == last ? same + 1 : 0) {
     if (same >= steady && (control.live("user object") == 0 || same >= STEADY_WITH_LAUNCHES)) return;
     last = now;
     nanosleep(&pause, NULL);
-    cushim_flush_callbacks(2000, &done);
+    cushim_flush_callbacks(2000000000u, &done);
   }
 }
 

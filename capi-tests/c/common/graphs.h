@@ -92,7 +92,7 @@ static inline uint64_t slot(int index) { return memory + 4 * (uint64_t)index; }
 
 static inline uint32_t number_at(uint64_t pointer) {
   uint32_t number = 0;
-  cushim_place to = cushim_at_host(&number), from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(&number), from = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_context_copy(all.context, &to, &from, sizeof number));
   return number;
 }
@@ -180,7 +180,7 @@ static inline cushim_node add_append(cushim_graph graph, cushim_node after, int 
 
 /* Adds a node that sets a number of the memory. */
 static inline cushim_node add_number(cushim_graph graph, cushim_node after, int index, uint32_t number) {
-  cushim_place to = cushim_at_device(slot(index));
+  cushim_endpoint to = cushim_endpoint_device(slot(index));
   cushim_node node = NULL;
   CHECK_OK(cushim_graph_add_fill(graph, &after, after != NULL, &to, number, 4, 1, &node));
   return node;
@@ -259,8 +259,8 @@ static inline int released_soon(const int *count, int expected) {
 }
 
 /* The device's memory with a counted owner; `owner` lives as long as the call that takes the place. */
-static inline cushim_place owned_slot(int index, const cushim_owner *owner) {
-  cushim_place place = cushim_at_device(slot(index));
+static inline cushim_endpoint owned_slot(int index, const cushim_owner *owner) {
+  cushim_endpoint place = cushim_endpoint_device(slot(index));
   place.owner = owner;
   return place;
 }

@@ -81,7 +81,7 @@ static inline cushim_resource own_resource(cushim_driver driver) {
   memset(&functions, 0, sizeof functions);
   functions.struct_size = sizeof functions;
   functions.allocate = own_allocate;
-  functions.deallocate = own_deallocate;
+  functions.free = own_deallocate;
   functions.properties = own_properties;
   CHECK_OK(cushim_resource_create_custom(driver, &functions, &resource));
   return resource;
@@ -146,13 +146,13 @@ static inline const cushim_error_detail *last_detail(void) {
 
 /* Sets bytes of device memory by its address, in stream order. */
 static inline cushim_status fill_bytes(cushim_stream stream, uint64_t pointer, uint32_t value, size_t count) {
-  cushim_place to = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_device(pointer);
   return cushim_stream_fill(stream, &to, value, 1, count);
 }
 
 /* The same, synchronous. */
 static inline cushim_status set_bytes(cushim_context context, uint64_t pointer, uint32_t value, size_t count) {
-  cushim_place to = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_device(pointer);
   return cushim_context_fill(context, &to, value, 1, count);
 }
 

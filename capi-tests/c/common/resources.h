@@ -14,7 +14,7 @@ static const cushim_managed_options MANAGED_OPTIONS = {sizeof(cushim_managed_opt
 /* The last of so many bytes at an address of any kind, when the stream has passed its work. */
 static inline unsigned last_byte(cushim_stream stream, uint64_t pointer, size_t bytes) {
   unsigned char byte = 0;
-  cushim_place to = cushim_at_host(&byte), from = cushim_at_auto(pointer);
+  cushim_endpoint to = cushim_endpoint_host(&byte), from = cushim_endpoint_auto(pointer);
   from.offset = bytes - 1;
   CHECK_OK(cushim_stream_copy(stream, &to, &from, 1));
   CHECK_OK(cushim_stream_synchronize(stream));
@@ -24,20 +24,20 @@ static inline unsigned last_byte(cushim_stream stream, uint64_t pointer, size_t 
 /* Sets bytes of a buffer, in stream order. */
 static inline cushim_status fill_buffer(cushim_stream stream, cushim_buffer buffer, uint64_t offset, uint32_t value,
                                         size_t count) {
-  cushim_place to = cushim_at_buffer(buffer, offset);
+  cushim_endpoint to = cushim_endpoint_buffer(buffer, offset);
   return cushim_stream_fill(stream, &to, value, 1, count);
 }
 
 /* Copies a whole buffer to the start of another, in stream order. */
 static inline cushim_status copy_buffer(cushim_stream stream, cushim_buffer to, cushim_buffer from) {
-  cushim_place target = cushim_at_buffer(to, 0), source = cushim_at_buffer(from, 0);
+  cushim_endpoint target = cushim_endpoint_buffer(to, 0), source = cushim_endpoint_buffer(from, 0);
   return cushim_stream_copy(stream, &target, &source, cushim_buffer_size(from));
 }
 
 /* Waits until what is due for release is released. */
 static inline void flush_callbacks(void) {
   int32_t done = 0;
-  CHECK_OK(cushim_flush_callbacks(10000, &done));
+  CHECK_OK(cushim_flush_callbacks(10000000000ull, &done));
   CHECK(done == 1);
 }
 

@@ -41,8 +41,8 @@ static void done(struct run *run, cushim_status status, const char *what) {
 }
 
 void overwrite(struct run *run, uint64_t pointer, const void *bytes, size_t size) {
-  cushim_place to = cushim_at_device(pointer);
-  cushim_place from = cushim_at_host(bytes);
+  cushim_endpoint to = cushim_endpoint_device(pointer);
+  cushim_endpoint from = cushim_endpoint_host(bytes);
   done(run, cushim_stream_copy(run->stream, &to, &from, size), "copy to the device");
   done(run, cushim_stream_synchronize(run->stream), "copy to the device");
 }
@@ -61,8 +61,8 @@ uint64_t put(struct run *run, const void *bytes, size_t size) {
 
 void *got(struct run *run, uint64_t pointer, size_t size) {
   void *copy = calloc(size, 1);
-  cushim_place to = cushim_at_host(copy);
-  cushim_place from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(copy);
+  cushim_endpoint from = cushim_endpoint_device(pointer);
   if (run->copy_count == MOST_ALLOCATIONS) abort();
   run->copies[run->copy_count++] = copy;
   done(run, cushim_stream_copy(run->stream, &to, &from, size), "copy from the device");

@@ -69,7 +69,7 @@ static int opening_function(int step) {
                                         "cushim_context_allocate",            "cushim_stream_allocate",   "cushim_library_load",
                                         "cushim_kernel_create",               "cushim_kernel_create",     "cushim_resource_create_managed",
                                         "cushim_buffer_create",
-                                        "cushim_resource_create_device_pool", "cushim_resource_allocate", "cushim_device_allocate",
+                                        "cushim_resource_create_device_pool", "cushim_resource_allocate", "cushim_buffer_create_default",
                                         "cushim_buffer_create",               "cushim_buffer_create"};
   int i;
   if (step >= (int)(sizeof opening / sizeof *opening)) return NOTHING;

@@ -210,16 +210,16 @@ static cushim_arg bytes_at(const void *value, uint32_t size) {
 /* The target as an argument: a number, a pointer with an owner, a buffer, or an endpoint that is one of these. */
 static cushim_arg target_argument(struct plan *plan, const struct target *target) {
   static cushim_owned_pointer owned;
-  static cushim_place place;
+  static cushim_endpoint place;
   const uint64_t choice = below(4);
   if (choice == 0) {
-    place = target->handle != 0 ? cushim_at_buffer(target->handle, 0) : cushim_at_device(target->address);
+    place = target->handle != 0 ? cushim_endpoint_buffer((cushim_buffer)(uintptr_t)target->handle, 0) : cushim_endpoint_device(target->address);
     if (once_in(16)) place.context = (cushim_context)(uintptr_t)draw_inner(plan, FUZZ_context);
     if (target->handle == 0 && once_in(3)) place.owner = draw_owner();
     plan->owners += place.owner != NULL;
-    return cushim_arg_place(&place);
+    return cushim_arg_endpoint(&place);
   }
-  if (target->handle != 0) return cushim_arg_buffer((const void *)(uintptr_t)target->handle);
+  if (target->handle != 0) return cushim_arg_buffer((cushim_buffer)(uintptr_t)target->handle);
   owned.pointer = target->address;
   if (choice != 1) return CUSHIM_ARG(owned.pointer);
   owned.owner = *draw_owner();
@@ -236,7 +236,7 @@ static void spoil(struct plan *plan, cushim_arg *args, uint64_t *count) {
   case 2: one->value = NULL; break;
   case 3: one->kind = (int32_t)ONE_OF(0, 9, UINT64_MAX); break;
   case 4: one->kind = CUSHIM_ARG_OWNED, one->size = 8; break;
-  default: *one = cushim_arg_buffer((const void *)(uintptr_t)garbage());
+  default: *one = cushim_arg_buffer((cushim_buffer)(uintptr_t)garbage());
   }
   plan->allowed |= bit(CUSHIM_ERROR_INVALID_HANDLE);
 }

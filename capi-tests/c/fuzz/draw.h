@@ -102,7 +102,7 @@ static uint64_t draw_value(const struct plan *plan, const struct fuzz_parameter 
   if (parameter->is_address) return once_in(2) ? device_memory(plan) : once_in(4) ? drawn() : host_memory(plan);
   if (strcmp(name, "bytes") == 0) return draw_bytes(plan);
   if (strcmp(name, "size") == 0) return ONE_OF(0, 1, 8, 256);
-  if (strcmp(name, "stride") == 0) return ONE_OF(sizeof(cushim_item), sizeof(cushim_item), 16, 15, 0);
+  if (strcmp(name, "stride") == 0) return ONE_OF(sizeof(cushim_drain_item), sizeof(cushim_drain_item), 16, 15, 0);
   if (strcmp(name, "count") == 0 || strcmp(name, "width") == 0) return mentions(plan, "_fill") && once_in(32) ? UINT64_MAX : ONE_OF(0, 1, 8, 16);
   if (strcmp(name, "height") == 0) return once_in(32) ? UINT64_MAX : below(5);
   if (strcmp(name, "pitch") == 0) return ONE_OF(0, 7, 64, 128);
@@ -116,7 +116,7 @@ static uint64_t draw_value(const struct plan *plan, const struct fuzz_parameter 
   if (strcmp(name, "value") == 0) return ONE_OF(0, 1024, 4096);
   if (strcmp(name, "abi") == 0) return ONE_OF(2000, 3020, 11040, 0);
   if (strcmp(name, "index") == 0) return ONE_OF(0, 1, 100, 100000);
-  if (strcmp(name, "timeout_ms") == 0) return 0;
+  if (strcmp(name, "nanoseconds") == 0 && is_named(plan, "cushim_flush_callbacks")) return 0;
   if (strcmp(name, "nanoseconds") == 0) return ONE_OF(0, 0, 1000);
   return once_in(4) ? parameter->example : below(5);
 }
@@ -161,8 +161,8 @@ static void draw_devices(struct plan *plan, uint64_t *devices) {
 }
 
 static void draw_read(struct plan *plan, const struct fuzz_parameter *parameter, void *room) {
-  if (is_of(parameter, "cushim_place")) {
-    *(cushim_place *)room = mentions(plan, "_fill") ? draw_place_to_set(plan) : draw_place(plan);
+  if (is_of(parameter, "cushim_endpoint")) {
+    *(cushim_endpoint *)room = mentions(plan, "_fill") ? draw_place_to_set(plan) : draw_place(plan);
   } else if (is_of(parameter, "cushim_region")) {
     *(cushim_region *)room = draw_region(plan);
   } else if (is_of(parameter, "cushim_extent")) {

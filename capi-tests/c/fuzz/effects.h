@@ -160,7 +160,7 @@ static void count_drained(const struct plan *plan) {
   for (i = 0; i < count; i++) {
     int32_t kind;
     memcpy(&kind, (unsigned char *)room_of(plan, "items") + i * stride, sizeof kind);
-    owners_drained += kind == CUSHIM_ITEM_RELEASE;
+    owners_drained += kind == CUSHIM_DRAIN_RELEASE;
   }
 }
 
@@ -185,8 +185,8 @@ static uint64_t owners_of_operations(const struct plan *plan, const cushim_memor
 static uint64_t owners_in(const struct plan *plan, const struct fuzz_parameter *parameter, const void *room) {
   uint64_t count = 0, i;
   if (is_of(parameter, "cushim_owner")) return 1;
-  if (is_of(parameter, "cushim_place")) return ((const cushim_place *)room)->owner != NULL;
-  if (is_of(parameter, "cushim_region")) return ((const cushim_region *)room)->place.owner != NULL;
+  if (is_of(parameter, "cushim_endpoint")) return ((const cushim_endpoint *)room)->owner != NULL;
+  if (is_of(parameter, "cushim_region")) return ((const cushim_region *)room)->endpoint.owner != NULL;
   if (is_of(parameter, "cushim_memory_operation")) return owners_of_operations(plan, (const cushim_memory_operation *)room);
   if (!is_of(parameter, "cushim_copy")) return 0;
   for (i = 0; i < argument(plan, "copy_count"); i++) {
@@ -224,7 +224,7 @@ static void apply(struct plan *plan) {
 /* What a failure does: nothing, but that a claim may have ended, and that what a function of the program's did not free is leaked. */
 static void apply_failure(const struct plan *plan, cushim_status status) {
   check_cleared(plan);
-  if (is_named(plan, "cushim_resource_deallocate") && status == KEEPS) forget_at(argument(plan, "pointer"), OF_RESOURCE);
+  if (is_named(plan, "cushim_resource_free") && status == KEEPS) forget_at(argument(plan, "pointer"), OF_RESOURCE);
   if (is_ended(plan)) end_claim(token_with(plan->arguments[0]));
 }
 

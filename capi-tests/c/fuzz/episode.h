@@ -120,11 +120,11 @@ static void destroy_claims(void) {
 }
 
 static void drain_all(void) {
-  cushim_item items[4];
+  cushim_drain_item items[4];
   size_t count = 0, i;
   do {
     must(cushim_drain(items, sizeof *items, 4, &count), "cushim_drain");
-    for (i = 0; i < count; i++) owners_drained += items[i].kind == CUSHIM_ITEM_RELEASE;
+    for (i = 0; i < count; i++) owners_drained += items[i].kind == CUSHIM_DRAIN_RELEASE;
   } while (count > 0);
 }
 
@@ -135,7 +135,7 @@ static void drain_all(void) {
 static void settle_owners(void) {
   int32_t done = 0;
   int milliseconds;
-  must(cushim_flush_callbacks(10000, &done), "cushim_flush_callbacks");
+  must(cushim_flush_callbacks(10000000000ull, &done), "cushim_flush_callbacks");
   if (!done) fail("owners are not released within ten seconds");
   for (milliseconds = 0; milliseconds < 3000; milliseconds++) {
     drain_all();
@@ -161,9 +161,9 @@ static void check_nothing_lives(void) {
 /* What resources of the program's own have given out has come back, once. */
 static void check_arena(void) {
   int i;
-  if (arena_misused) fail("a deallocate function is called for what is not allocated");
+  if (arena_misused) fail("a free function is called for what is not allocated");
   for (i = 0; i < PIECES; i++) {
-    if (arena_states[i] == IN_USE) fail("a deallocate function is not called for what was allocated");
+    if (arena_states[i] == IN_USE) fail("a free function is not called for what was allocated");
   }
 }
 

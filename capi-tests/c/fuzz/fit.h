@@ -24,7 +24,7 @@ static const struct memory *memory_of_resource(const struct plan *plan) {
   return NULL;
 }
 
-static void fit_deallocate(struct plan *plan) {
+static void fit_free(struct plan *plan) {
   const struct memory *memory = memory_of_resource(plan);
   set_argument(plan, "pointer", memory == NULL ? 0 : memory->address);
   set_argument(plan, "bytes", memory == NULL ? 0 : memory->bytes);
@@ -95,7 +95,7 @@ static void fit_import(struct plan *plan) {
 static int allocates_from(const struct plan *plan) {
   const int resource = object_at(plan, "resource");
   if (resource != NOTHING) return resource;
-  if (!is_named(plan, "cushim_device_allocate")) return NOTHING;
+  if (!is_named(plan, "cushim_buffer_create_default")) return NOTHING;
   return plan->objects[0] == NOTHING ? NOTHING : objects[plan->objects[0]].resource;
 }
 
@@ -110,7 +110,11 @@ static void fit_stream(struct plan *plan) {
 
 /* A pool of the host's has no device of its own, and all its users share it: no device may lose access. */
 static void fit_peers(struct plan *plan) {
-  if (plan->objects[0] != NOTHING && objects[plan->objects[0]].ordinal < 0) set_argument(plan, "change", CUSHIM_PEERS_ADD);
+  int i;
+  if (plan->objects[0] == NOTHING || objects[plan->objects[0]].ordinal >= 0) return;
+  for (i = 0; i < FUNCTIONS; i++) {
+    if (strcmp(fuzz_functions[i].name, "cushim_resource_add_peers") == 0) plan->function = &fuzz_functions[i];
+  }
 }
 
 /*
@@ -128,7 +132,7 @@ static int refuses_objects(const struct plan *plan) {
 }
 
 static void fit(struct plan *plan) {
-  if (is_named(plan, "cushim_resource_deallocate")) fit_deallocate(plan);
+  if (is_named(plan, "cushim_resource_free")) fit_free(plan);
   else if (is_named(plan, "cushim_buffer_wrap")) fit_wrap(plan);
   else if (is_named(plan, "cushim_buffer_create_scratch")) fit_host_memory(plan, "from");
   else if (is_named(plan, "cushim_buffer_destroy_scratch")) fit_host_memory(plan, "to");
@@ -136,7 +140,7 @@ static void fit(struct plan *plan) {
   else if (is_named(plan, "cushim_kernel_launch")) fit_launch(plan);
   else if (is_named(plan, "cushim_kernel_launch_packed")) fit_launch_packed(plan);
   else if (is_named(plan, "cushim_buffer_import_dlpack")) fit_import(plan);
-  else if (is_named(plan, "cushim_resource_change_peers")) fit_peers(plan);
+  else if (is_named(plan, "cushim_resource_set_peers") || is_named(plan, "cushim_resource_remove_peers")) fit_peers(plan);
   plan->doubtful |= refuses_objects(plan);
   fit_stream(plan);
 }

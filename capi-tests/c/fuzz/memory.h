@@ -73,33 +73,33 @@ static const cushim_owner *draw_owner(void) {
 static uint64_t bad_address(void) { return settings.safe ? ONE_OF(0x1000, 0x1001) : ONE_OF(0x1000, address_of(pages), (uint64_t)1 << 46, drawn()); }
 
 /* What is to be kept, and by whom; whose memory it is. */
-static void draw_keeping(struct plan *plan, cushim_place *place) {
-  if (once_in(8)) place->flags = (uint32_t)ONE_OF(CUSHIM_PLACE_KEEP_BYTES, CUSHIM_PLACE_CALLER_KEEPS, 3, 4);
-  if (place->flags & CUSHIM_PLACE_KEEP_BYTES) plan->allowed |= bit(CUSHIM_ERROR_OUT_OF_MEMORY);
+static void draw_keeping(struct plan *plan, cushim_endpoint *place) {
+  if (once_in(8)) place->flags = (uint32_t)ONE_OF(CUSHIM_ENDPOINT_KEEP_BYTES, CUSHIM_ENDPOINT_CALLER_KEEPS, 3, 4);
+  if (place->flags & CUSHIM_ENDPOINT_KEEP_BYTES) plan->allowed |= bit(CUSHIM_ERROR_OUT_OF_MEMORY);
   if (once_in(8)) place->owner = draw_owner();
   if (once_in(16)) place->context = (cushim_context)(uintptr_t)draw_inner(plan, FUZZ_context);
 }
 
-static cushim_place draw_place(struct plan *plan) {
-  cushim_place place = cushim_at_device(0);
-  place.kind = (int32_t)ONE_OF(CUSHIM_PLACE_HOST, CUSHIM_PLACE_DEVICE, CUSHIM_PLACE_AUTO);
+static cushim_endpoint draw_place(struct plan *plan) {
+  cushim_endpoint place = cushim_endpoint_device(0);
+  place.kind = (int32_t)ONE_OF(CUSHIM_ENDPOINT_HOST, CUSHIM_ENDPOINT_DEVICE, CUSHIM_ENDPOINT_AUTO);
   if (once_in(32)) place.kind = (int32_t)ONE_OF(0, 99, UINT64_MAX);
-  else if (once_in(64)) place.kind = CUSHIM_PLACE_ARRAY;
+  else if (once_in(64)) place.kind = CUSHIM_ENDPOINT_ARRAY;
   if (once_in(5)) {
-    place = cushim_at_buffer(draw_inner(plan, FUZZ_buffer), 0);
-  } else if (place.kind == CUSHIM_PLACE_HOST || (place.kind == CUSHIM_PLACE_AUTO && once_in(2))) place.address = host_memory(plan);
-  else if (place.kind == CUSHIM_PLACE_DEVICE && once_in(16)) place.address = bad_address();
-  else if (place.kind != CUSHIM_PLACE_ARRAY) place.address = device_memory(plan);
+    place = cushim_endpoint_buffer((cushim_buffer)(uintptr_t)draw_inner(plan, FUZZ_buffer), 0);
+  } else if (place.kind == CUSHIM_ENDPOINT_HOST || (place.kind == CUSHIM_ENDPOINT_AUTO && once_in(2))) place.address = host_memory(plan);
+  else if (place.kind == CUSHIM_ENDPOINT_DEVICE && once_in(16)) place.address = bad_address();
+  else if (place.kind != CUSHIM_ENDPOINT_ARRAY) place.address = device_memory(plan);
   place.offset = once_in(64) ? UINT64_MAX - below(64) : ONE_OF(0, 0, 4, 64);
   draw_keeping(plan, &place);
   return place;
 }
 
 /* What is set is a device's. */
-static cushim_place draw_place_to_set(struct plan *plan) {
-  cushim_place place = draw_place(plan);
-  if (place.kind == CUSHIM_PLACE_BUFFER || (!settings.safe && once_in(8))) return place;
-  place.kind = CUSHIM_PLACE_DEVICE;
+static cushim_endpoint draw_place_to_set(struct plan *plan) {
+  cushim_endpoint place = draw_place(plan);
+  if (place.kind == CUSHIM_ENDPOINT_BUFFER || (!settings.safe && once_in(8))) return place;
+  place.kind = CUSHIM_ENDPOINT_DEVICE;
   place.address = once_in(16) ? bad_address() : device_memory(plan);
   return place;
 }
@@ -107,9 +107,9 @@ static cushim_place draw_place_to_set(struct plan *plan) {
 static cushim_region draw_region(struct plan *plan) {
   cushim_region region;
   memset(&region, 0, sizeof region);
-  region.place = draw_place(plan);
-  if (region.place.offset == 64) region.place.offset = 0;
-  if (settings.safe && region.place.kind == CUSHIM_PLACE_DEVICE) region.place.address = device_memory(plan);
+  region.endpoint = draw_place(plan);
+  if (region.endpoint.offset == 64) region.endpoint.offset = 0;
+  if (settings.safe && region.endpoint.kind == CUSHIM_ENDPOINT_DEVICE) region.endpoint.address = device_memory(plan);
   region.x = ONE_OF(0, 0, 16);
   region.y = ONE_OF(0, 0, 1);
   region.z = ONE_OF(0, 0, 1);

@@ -50,7 +50,7 @@ struct token {
 #define OF_STREAM FREED_BY_cushim_stream_free
 #define PINNED FREED_BY_cushim_context_free_host
 #define REGISTERED FREED_BY_cushim_context_unregister_host
-#define OF_RESOURCE FREED_BY_cushim_resource_deallocate
+#define OF_RESOURCE FREED_BY_cushim_resource_free
 
 struct memory {
   enum memory_kind kind;

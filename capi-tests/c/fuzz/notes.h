@@ -92,7 +92,7 @@ static int parent_of(const struct plan *plan, enum fuzz_kind kind, uint64_t hand
   if (kind != FUZZ_buffer) return first;
   if (resource != NOTHING) return resource;
   if (first != NOTHING && objects[first].kind == FUZZ_buffer) return ancestor(first, FUZZ_resource);
-  if (is_named(plan, "cushim_device_allocate") || is_named(plan, "cushim_buffer_create_scratch")) return resource_behind(plan, handle);
+  if (is_named(plan, "cushim_buffer_create_default") || is_named(plan, "cushim_buffer_create_scratch")) return resource_behind(plan, handle);
   if (!is_named(plan, "cushim_buffer_import_dlpack")) return first;
   for (i = 0; i < tensor_count; i++) {
     if (address_of(tensors[i].tensor) == argument(plan, "tensor") && tensors[i].buffer != NOTHING) return tensors[i].buffer;

@@ -87,7 +87,7 @@ static void draw_functions(cushim_resource_functions *functions) {
   customs[custom] = custom;
   functions->user = &customs[custom];
   functions->allocate = custom != IN_ORDER && once_in(16) ? NULL : custom_allocate;
-  functions->deallocate = custom_deallocate;
+  functions->free = custom_deallocate;
   functions->destroy = once_in(3) ? NULL : release_owner;
   functions->properties = custom == OF_HOST && once_in(4) ? NULL : custom_properties;
 }

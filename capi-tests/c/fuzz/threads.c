@@ -73,7 +73,7 @@ static void end_round(void) {
   CHECK_OK(cushim_resource_destroy(graph_memory));
   CHECK_OK(cushim_resource_destroy(arena));
   CHECK_OK(cushim_resource_destroy(pool));
-  CHECK_OK(cushim_flush_callbacks(30000, &done));
+  CHECK_OK(cushim_flush_callbacks(30000000000ull, &done));
   CHECK(done == 1);
   check_owners();
 }

@@ -14,12 +14,12 @@ static cushim_status enqueue(cushim_stream stream) {
   cushim_owner owner;
   owner.data = &released;
   owner.release = count;
-  return cushim_stream_host_function(stream, count, &called, &owner);
+  return cushim_stream_launch_host_function(stream, count, &called, &owner);
 }
 
 static void flush(void) {
   int32_t done = 0;
-  CHECK_OK(cushim_flush_callbacks(20000, &done));
+  CHECK_OK(cushim_flush_callbacks(20000000000ull, &done));
   CHECK(done);
 }
 

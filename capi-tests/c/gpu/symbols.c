@@ -27,7 +27,7 @@ int main(void) {
       cushim_symbol symbol;
       memset(&symbol, 0, sizeof symbol);
       symbol.struct_size = sizeof symbol;
-      if (cushim_driver_symbol_at(driver, index, kind, &symbol) != CUSHIM_SUCCESS) return 1;
+      if (cushim_driver_get_symbol(driver, index, kind, &symbol) != CUSHIM_SUCCESS) return 1;
       if (symbol.address == NULL) continue;
       found++;
       if (dlsym(library, symbol.exported) != symbol.address) {

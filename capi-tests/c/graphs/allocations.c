@@ -25,7 +25,7 @@ static cushim_node add_free(cushim_graph graph, cushim_node after, uint64_t poin
 static cushim_graph make(uint64_t *pointer, int frees) {
   cushim_graph graph = new_graph();
   cushim_node allocated = add_allocation(graph, NULL, 1024, pointer), set = NULL, copied = NULL;
-  cushim_place at = cushim_at_device(*pointer), to = cushim_at_device(memory);
+  cushim_endpoint at = cushim_endpoint_device(*pointer), to = cushim_endpoint_device(memory);
   CHECK_OK(cushim_graph_add_fill(graph, &allocated, 1, &at, 77, 4, 256, &set));
   CHECK_OK(cushim_graph_add_copy(graph, &set, 1, &to, &at, 4, &copied));
   if (frees) add_free(graph, copied, *pointer);
@@ -93,7 +93,7 @@ static void refusals(void) {
   allocation.peers = NULL;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_allocation(graph, NULL, 0, &allocation, &node, &pointer));
   allocation.peer_count = 0;
-  allocation.location = cushim_on_device(99);
+  allocation.location = cushim_location_device(99);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_allocation(graph, NULL, 0, &allocation, &node, &pointer));
   allocation.location.kind = (cushim_location_kind)0;
   allocation.location.id = 0;
@@ -122,7 +122,7 @@ static void limits(void) {
   uint64_t pointer = 0;
   cushim_owner owner = counted(&count);
   cushim_graph graph = make(&pointer, 1), parent = new_graph(), clone = (cushim_graph)NOT_NULL;
-  cushim_place to = owned_slot(1, &owner);
+  cushim_endpoint to = owned_slot(1, &owner);
   cushim_node nodes[4], fill = NULL;
   cushim_edge edge;
   cushim_exec exec, second = NULL;

@@ -16,13 +16,13 @@ static cushim_buffer piece(cushim_resource arena, cushim_stream stream, size_t b
 }
 
 static void put(cushim_buffer buffer, cushim_stream stream, uint32_t number, size_t count) {
-  cushim_place to = cushim_at_buffer(buffer, 0);
+  cushim_endpoint to = cushim_endpoint_buffer(buffer, 0);
   CHECK_OK(cushim_stream_fill(stream, &to, number, 4, count));
 }
 
 /* To the numbers of the program. */
 static void fetch(cushim_buffer buffer, cushim_stream stream, int index) {
-  cushim_place to = cushim_at_device(slot(index)), from = cushim_at_buffer(buffer, 0);
+  cushim_endpoint to = cushim_endpoint_device(slot(index)), from = cushim_endpoint_buffer(buffer, 0);
   CHECK_OK(cushim_stream_copy(stream, &to, &from, 4));
 }
 
@@ -149,7 +149,7 @@ static cushim_graph measured(cushim_resource measures, int keeps) {
   cushim_builder builder = begun();
   cushim_stream stream = cushim_builder_stream(builder);
   cushim_buffer buffer = piece(measures, stream, 1 << 20);
-  cushim_place to = cushim_at_device(cushim_buffer_pointer(buffer)), out = cushim_at_device(slot(0));
+  cushim_endpoint to = cushim_endpoint_device(cushim_buffer_pointer(buffer)), out = cushim_endpoint_device(slot(0));
   cushim_graph graph = NULL;
   CHECK_OK(cushim_stream_fill(stream, &to, 7, 4, 256));
   CHECK_OK(cushim_stream_copy(stream, &out, &to, 4));

@@ -41,8 +41,8 @@ static void wrong_argument(int32_t kind, uint32_t size, const void *value, const
 static const void *crooked(void) { return room + 1; }
 
 static void values_and_kinds(void) {
-  static const int32_t with_value[] = {CUSHIM_ARG_BYTES, CUSHIM_ARG_OWNED, CUSHIM_ARG_PLACE, CUSHIM_ARG_PARAMETER};
-  static const int32_t sized[] = {CUSHIM_ARG_OWNED, CUSHIM_ARG_BUFFER, CUSHIM_ARG_PLACE, CUSHIM_ARG_CONDITION, CUSHIM_ARG_PARAMETER};
+  static const int32_t with_value[] = {CUSHIM_ARG_BYTES, CUSHIM_ARG_OWNED, CUSHIM_ARG_ENDPOINT, CUSHIM_ARG_PARAMETER};
+  static const int32_t sized[] = {CUSHIM_ARG_OWNED, CUSHIM_ARG_BUFFER, CUSHIM_ARG_ENDPOINT, CUSHIM_ARG_CONDITION, CUSHIM_ARG_PARAMETER};
   size_t i;
   for (i = 0; i < sizeof with_value / sizeof *with_value; i++) wrong_argument(with_value[i], 0, NULL, "value is NULL");
   for (i = 0; i < sizeof sized / sizeof *sized; i++) wrong_argument(sized[i], 8, room, "size is 8");
@@ -50,7 +50,7 @@ static void values_and_kinds(void) {
   wrong_argument(77, 4, &three, "kind is 77");
   wrong_argument(CUSHIM_ARG_BYTES, 8, room, "takes 4 bytes");
   wrong_argument(CUSHIM_ARG_OWNED, 0, crooked(), "aligned");
-  wrong_argument(CUSHIM_ARG_PLACE, 0, crooked(), "aligned");
+  wrong_argument(CUSHIM_ARG_ENDPOINT, 0, crooked(), "aligned");
   wrong_argument(CUSHIM_ARG_PARAMETER, 0, crooked(), "aligned");
 }
 
@@ -73,30 +73,30 @@ static void handles(void) {
 }
 
 static void places(void) {
-  cushim_place place = cushim_at_buffer(all.buffer, 0);
+  cushim_endpoint place = cushim_endpoint_buffer(all.buffer, 0);
   place.offset = 1 << 20;
-  wrong_argument(CUSHIM_ARG_PLACE, 0, &place, "past the end");
-  place = cushim_at_host(room);
-  place.flags = CUSHIM_PLACE_KEEP_BYTES;
-  wrong_argument(CUSHIM_ARG_PLACE, 0, &place, "kept bytes");
+  wrong_argument(CUSHIM_ARG_ENDPOINT, 0, &place, "past the end");
+  place = cushim_endpoint_host(room);
+  place.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
+  wrong_argument(CUSHIM_ARG_ENDPOINT, 0, &place, "kept bytes");
   place.flags = 1u << 30;
-  wrong_argument(CUSHIM_ARG_PLACE, 0, &place, "flags is");
+  wrong_argument(CUSHIM_ARG_ENDPOINT, 0, &place, "flags is");
   memset(&place, 0, sizeof place);
-  place.kind = (cushim_place_kind)99;
-  wrong_argument(CUSHIM_ARG_PLACE, 0, &place, "kind is 99");
+  place.kind = (cushim_endpoint_kind)99;
+  wrong_argument(CUSHIM_ARG_ENDPOINT, 0, &place, "kind is 99");
 }
 
 /* What is found out later than at the argument itself. */
 static void of_the_kernel(void) {
   cushim_arg args[2], arg;
-  cushim_place place = cushim_at_device((uint64_t)(uintptr_t)room);
+  cushim_endpoint place = cushim_endpoint_device((uint64_t)(uintptr_t)room);
   cushim_condition of_another = NULL, unused = NULL;
   cushim_node setter = NULL;
   uint64_t pointer = slot(0);
   args[0] = CUSHIM_ARG(three);
   args[1] = CUSHIM_ARG(pointer);
   /* "sum" takes two pointers. */
-  arg = cushim_arg_place(&place);
+  arg = cushim_arg_endpoint(&place);
   {
     cushim_kernel sum = kernel_of(all.library, "sum");
     args[0] = CUSHIM_ARG(pointer);

@@ -46,7 +46,7 @@ static struct {
 
 static void *fill(void *data) {
   const cushim_owner owner = counted(&work.count);
-  cushim_place to = cushim_at_device(work.pointer);
+  cushim_endpoint to = cushim_endpoint_device(work.pointer);
   to.owner = &owner;
   while (!__atomic_load_n(&is_beginning, __ATOMIC_SEQ_CST)) {}
   CHECK_OK(cushim_stream_fill(work.stream, &to, 7, 4, 1));
@@ -55,7 +55,7 @@ static void *fill(void *data) {
 
 static uint32_t number_of(cushim_context context) {
   uint32_t number = 0;
-  cushim_place to = cushim_at_host(&number), from = cushim_at_device(work.pointer);
+  cushim_endpoint to = cushim_endpoint_host(&number), from = cushim_endpoint_device(work.pointer);
   CHECK_OK(cushim_context_copy(context, &to, &from, sizeof number));
   return number;
 }

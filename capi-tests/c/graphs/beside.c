@@ -144,26 +144,26 @@ static cushim_status launch_legacy(void) { return launch_in(beside.legacy); }
 
 static cushim_status copy_now(void) {
   uint32_t number = 1;
-  cushim_place device = cushim_at_device(slot(30)), host = cushim_at_host(&number);
+  cushim_endpoint device = cushim_endpoint_device(slot(30)), host = cushim_endpoint_host(&number);
   cushim_status status = cushim_context_copy(all.context, &device, &host, 4);
   return status != 0 ? status : cushim_context_copy(all.context, &host, &device, 4);
 }
 
 static cushim_status copy_pageable(void) {
   static uint32_t number;
-  cushim_place device = cushim_at_device(slot(30)), host = cushim_at_host(&number);
+  cushim_endpoint device = cushim_endpoint_device(slot(30)), host = cushim_endpoint_host(&number);
   return cushim_stream_copy(beside.stream, &device, &host, 4);
 }
 
 static cushim_status copy_pinned(void) {
-  cushim_place device = cushim_at_device(slot(30)), host = cushim_at_host(beside.page);
+  cushim_endpoint device = cushim_endpoint_device(slot(30)), host = cushim_endpoint_host(beside.page);
   return cushim_stream_copy(beside.stream, &device, &host, 4);
 }
 
 static cushim_status fill_now(void) { return set_bytes(all.context, slot(30), 1, 4); }
 
 static cushim_status fill(void) {
-  cushim_place to = cushim_at_device(slot(30));
+  cushim_endpoint to = cushim_endpoint_device(slot(30));
   return cushim_stream_fill(beside.stream, &to, 1, 4, 1);
 }
 
@@ -180,24 +180,24 @@ static cushim_status load(void) {
 }
 
 static cushim_status advise(void) {
-  const cushim_range range = cushim_range_of(beside.managed);
+  const cushim_range range = cushim_range_buffer(beside.managed, 0, 0);
   return cushim_context_advise(all.context, &range, CU_MEM_ADVISE_SET_READ_MOSTLY, NULL);
 }
 
 static cushim_status prefetch(void) {
-  const cushim_range range = cushim_range_of(beside.managed);
-  const cushim_location host = CUSHIM_ON_HOST;
+  const cushim_range range = cushim_range_buffer(beside.managed, 0, 0);
+  const cushim_location host = cushim_location_host();
   return cushim_stream_prefetch(beside.stream, &range, &host);
 }
 
 static cushim_status range_attributes(void) {
-  const cushim_range range = cushim_range_of(beside.managed);
+  const cushim_range range = cushim_range_buffer(beside.managed, 0, 0);
   cushim_range_attributes attributes = CUSHIM_OPTIONS(cushim_range_attributes);
   return cushim_context_get_range_attributes(all.context, &range, &attributes);
 }
 
 static cushim_status discard(void) {
-  const cushim_range range = cushim_range_of(beside.managed);
+  const cushim_range range = cushim_range_buffer(beside.managed, 0, 0);
   return cushim_stream_discard(beside.stream, &range);
 }
 
@@ -255,7 +255,7 @@ static cushim_status build(void) {
   static int releases;
   cushim_graph graph = NULL;
   cushim_owner owner = counted(&releases);
-  cushim_place to = owned_slot(30, &owner);
+  cushim_endpoint to = owned_slot(30, &owner);
   cushim_status status = cushim_graph_create(all.context, NULL, &graph);
   if (status != 0) return status;
   status = cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL);
@@ -265,13 +265,13 @@ static cushim_status build(void) {
 static cushim_status trim_graph_memory(void) { return cushim_device_trim_graph_memory(all.device); }
 
 static void call_nothing(void *data) { (void)data; }
-static cushim_status host_function(void) { return cushim_stream_host_function(beside.stream, call_nothing, NULL, NULL); }
+static cushim_status host_function(void) { return cushim_stream_launch_host_function(beside.stream, call_nothing, NULL, NULL); }
 
 static cushim_status write_value(void) {
   cushim_memory_operation operation;
   memset(&operation, 0, sizeof operation);
   operation.action = CUSHIM_MEMORY_WRITE_32;
-  operation.at = cushim_at_device(slot(30));
+  operation.at = cushim_endpoint_device(slot(30));
   return cushim_stream_memory_operations(beside.stream, &operation, 1);
 }
 

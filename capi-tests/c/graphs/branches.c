@@ -34,17 +34,17 @@ static cushim_buffer piece(cushim_resource resource, cushim_stream stream) {
 }
 
 static void put(uint64_t to, cushim_stream stream, uint32_t number) {
-  cushim_place place = cushim_at_device(to);
+  cushim_endpoint place = cushim_endpoint_device(to);
   CHECK_OK(cushim_stream_fill(stream, &place, number, 4, COUNT));
 }
 
 static void put_in(cushim_buffer buffer, cushim_stream stream, uint32_t number) {
-  cushim_place place = cushim_at_buffer(buffer, 0);
+  cushim_endpoint place = cushim_endpoint_buffer(buffer, 0);
   CHECK_OK(cushim_stream_fill(stream, &place, number, 4, COUNT));
 }
 
 static void fetch(uint64_t from, cushim_stream stream, int index) {
-  cushim_place to = cushim_at_device(slot(index)), place = cushim_at_device(from);
+  cushim_endpoint to = cushim_endpoint_device(slot(index)), place = cushim_endpoint_device(from);
   CHECK_OK(cushim_stream_copy(stream, &to, &place, 4));
 }
 

@@ -26,7 +26,7 @@ static void nothing_goes(cushim_builder builder, const char *state) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_fork(builder, &fork, 1));
   CHECK(fork == NULL);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_join(builder, &builder, 1));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_embed(builder, graph, CUSHIM_CHILD_CLONE, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_add_child(builder, graph, CUSHIM_CHILD_CLONE, NULL));
   CHECK_CONTAINS(last_message(), state);
   CHECK_OK(cushim_graph_destroy(graph));
 }
@@ -152,7 +152,7 @@ static void pipelines(void) {
   for (i = 0; i < 2; i++) {
     state_is(forks[i], CUSHIM_BUILDER_CAPTURING, CUSHIM_BUILDER_FORKED);
     append(forks[i], (int)i + 1, 2);
-    CHECK_OK(cushim_stream_host_function(cushim_builder_stream(forks[i]), count_call, &calls, i == 0 ? &owner : NULL));
+    CHECK_OK(cushim_stream_launch_host_function(cushim_builder_stream(forks[i]), count_call, &calls, i == 0 ? &owner : NULL));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(forks[i], &graph));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_get_graph(forks[i], &graph));
   }
@@ -189,11 +189,11 @@ static void host_memory(void) {
   uint32_t bytes = 7;
   int releases = 0;
   cushim_owner owner = counted(&releases);
-  cushim_place to = cushim_at_device(memory), from = cushim_at_host(&bytes);
+  cushim_endpoint to = cushim_endpoint_device(memory), from = cushim_endpoint_host(&bytes);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(stream, &to, &from, sizeof bytes));
   CHECK_CONTAINS(last_message(), "is being captured: the source is host memory");
-  CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_KEEP_BYTES");
-  from.flags = CUSHIM_PLACE_KEEP_BYTES;
+  CHECK_CONTAINS(last_message(), "CUSHIM_ENDPOINT_KEEP_BYTES");
+  from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   CHECK_OK(cushim_stream_copy(stream, &to, &from, sizeof bytes));
   from.flags = 0;
   from.owner = &owner;
@@ -215,8 +215,8 @@ static void hybrids(void) {
   size_t count = 0;
   add_append(child, NULL, 0, 2);
   append(builder, 0, 1);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_embed(builder, child, (cushim_child_how)9, &node));
-  CHECK_OK(cushim_builder_embed(builder, child, CUSHIM_CHILD_CLONE, &node));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_add_child(builder, child, (cushim_child_ownership)9, &node));
+  CHECK_OK(cushim_builder_add_child(builder, child, CUSHIM_CHILD_CLONE, &node));
   CHECK(type_of(node) == CUSHIM_NODE_CHILD);
   CHECK_OK(cushim_builder_get_tail(builder, tail, 2, &count));
   CHECK(count == 1 && tail[0] == node && tail[1] == NULL);
@@ -301,7 +301,7 @@ static void loops(void) {
   CHECK_OK(cushim_builder_fork(body, &fork, 1));
   append(fork, 1, 6);
   decide_in(inside, conditions.countdown, condition, 8);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_host_function(inside, count_call, &node, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_launch_host_function(inside, count_call, &node, NULL));
   CHECK_CONTAINS(last_message(), "cannot hold this node");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(builder, NULL));
   CHECK_OK(cushim_builder_join(body, &fork, 1));
@@ -352,10 +352,10 @@ static uint32_t with_memory_of(cushim_resource resource) {
   cushim_builder builder = begun();
   cushim_stream stream = cushim_builder_stream(builder);
   cushim_buffer buffer = NULL;
-  cushim_place to = cushim_at_device(memory), from;
+  cushim_endpoint to = cushim_endpoint_device(memory), from;
   uint32_t result;
   CHECK_OK(cushim_buffer_create(resource, stream, 1000, &buffer));
-  from = cushim_at_buffer(buffer, 0);
+  from = cushim_endpoint_buffer(buffer, 0);
   CHECK_OK(cushim_stream_fill(stream, &from, 6, 4, 1));
   CHECK_OK(cushim_stream_copy(stream, &to, &from, 4));
   append_in(stream, 0, 1);
@@ -393,7 +393,7 @@ static cushim_graph anew(uint32_t number, int index, int *releases, int is_longe
   cushim_builder builder = begun();
   cushim_stream stream = cushim_builder_stream(builder);
   cushim_owner owner = counted(releases);
-  cushim_place to = owned_slot(index, &owner);
+  cushim_endpoint to = owned_slot(index, &owner);
   cushim_graph graph = NULL;
   CHECK_OK(cushim_stream_fill(stream, &to, number, 4, 1));
   append_in(stream, index, 1);
@@ -451,7 +451,7 @@ static void events_of_others(void) {
   clear_memory();
   for (round = 1; round <= 2; round++) {
     uint32_t number = 0;
-    cushim_place to = cushim_at_host(&number), from = cushim_at_device(memory);
+    cushim_endpoint to = cushim_endpoint_host(&number), from = cushim_endpoint_device(memory);
     append_in(other, 0, round);
     CHECK_OK(cushim_event_record_external(before, other)); /* as any record, where nothing is captured */
     CHECK_OK(cushim_exec_launch(exec, all.stream));
@@ -555,7 +555,7 @@ static void invalidated(void) {
   CUstream native = NULL;
   int releases = 0;
   cushim_owner owner = counted(&releases);
-  cushim_place to = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(0, &owner);
   CHECK_OK(cushim_driver_get_table(all.driver, CUSHIM_TABLE_LEGACY_STREAM, &cu));
   CHECK_OK(cushim_stream_fill(stream, &to, 1, 4, 1));
   CHECK_OK(cushim_stream_native(stream, &native));
@@ -579,7 +579,7 @@ static void too_old(void) {
   cushim_node node = (cushim_node)NOT_NULL;
   append(builder, 0, 1);
   if (version < 12090) {
-    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_builder_embed(builder, child, CUSHIM_CHILD_MOVE, &node));
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_builder_add_child(builder, child, CUSHIM_CHILD_MOVE, &node));
     CHECK_CONTAINS(last_message(), "12.9");
     CHECK(node == NULL && node_count(child) == 0);
   }

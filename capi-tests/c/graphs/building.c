@@ -3,15 +3,15 @@
 
 #include <pthread.h>
 
-static cushim_place kept_bytes(const void *bytes) {
-  cushim_place place = cushim_at_host(bytes);
-  place.flags = CUSHIM_PLACE_KEEP_BYTES;
+static cushim_endpoint kept_bytes(const void *bytes) {
+  cushim_endpoint place = cushim_endpoint_host(bytes);
+  place.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   return place;
 }
 
-static cushim_place caller_keeps(void *bytes) {
-  cushim_place place = cushim_at_host(bytes);
-  place.flags = CUSHIM_PLACE_CALLER_KEEPS;
+static cushim_endpoint caller_keeps(void *bytes) {
+  cushim_endpoint place = cushim_endpoint_host(bytes);
+  place.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   return place;
 }
 
@@ -105,8 +105,8 @@ static void copies(void) {
   cushim_graph graph = new_graph();
   uint32_t values[4] = {1, 20, 300, 4000}, out[8] = {0};
   const cushim_extent extent = {4, 2, 1};
-  cushim_place to = cushim_at_device(memory), from = kept_bytes(values);
-  cushim_region rows = cushim_region_at(cushim_at_device(slot(8)), 8), source = cushim_region_at(cushim_at_device(slot(0)), 8);
+  cushim_endpoint to = cushim_endpoint_device(memory), from = kept_bytes(values);
+  cushim_region rows = cushim_region_at(cushim_endpoint_device(slot(8)), 8), source = cushim_region_at(cushim_endpoint_device(slot(0)), 8);
   cushim_exec exec;
   cushim_node node = NULL, box = NULL, back = NULL;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof values, &node));
@@ -115,7 +115,7 @@ static void copies(void) {
   CHECK_OK(cushim_graph_add_copy_3d(graph, &node, 1, &rows, &source, &extent, &box));
   is_listed(graph, box, CUSHIM_NODE_COPY);
   to = caller_keeps(out);
-  from = cushim_at_device(slot(4));
+  from = cushim_endpoint_device(slot(4));
   CHECK_OK(cushim_graph_add_copy(graph, &box, 1, &to, &from, sizeof out, &back));
   exec = new_exec(graph);
   clear_memory();
@@ -128,15 +128,15 @@ static void copies(void) {
 
 static void memsets(void) {
   cushim_graph graph = new_graph();
-  cushim_place to;
+  cushim_endpoint to;
   cushim_node nodes[4] = {NULL};
   int i;
   for (i = 0; i < 3; i++) {
     const int32_t bytes = 1 << i;
-    to = cushim_at_device(slot(i));
+    to = cushim_endpoint_device(slot(i));
     CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 0x11223344, bytes, (size_t)(4 / bytes), &nodes[i]));
   }
-  to = cushim_at_device(slot(4));
+  to = cushim_endpoint_device(slot(4));
   CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, 7, 4, 1, 3, &nodes[3]));
   for (i = 0; i < 4; i++) is_listed(graph, nodes[i], CUSHIM_NODE_FILL);
   CHECK(result_of(graph) == 0x44444444);
@@ -173,7 +173,7 @@ static void host_functions(void) {
 static void pulled_functions(void) {
   cushim_graph graph = new_graph();
   static int first, second;
-  cushim_item items[4];
+  cushim_drain_item items[4];
   size_t count = 0;
   int tries;
   cushim_exec exec;
@@ -184,7 +184,7 @@ static void pulled_functions(void) {
   run(exec);
   run(exec);
   CHECK_OK(cushim_drain(items, sizeof *items, 4, &count));
-  CHECK(count == 2 && items[0].kind == CUSHIM_ITEM_HOST_FUNCTION && items[0].data == &first && items[1].data == &first);
+  CHECK(count == 2 && items[0].kind == CUSHIM_DRAIN_HOST_FUNCTION && items[0].data == &first && items[1].data == &first);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
   for (count = 0, tries = 0; count == 0 && tries < 2000; tries++) {
@@ -192,7 +192,7 @@ static void pulled_functions(void) {
     flush_callbacks();
     CHECK_OK(cushim_drain(items, sizeof *items, 4, &count));
   }
-  CHECK(count == 1 && items[0].kind == CUSHIM_ITEM_RELEASE && items[0].data == &second);
+  CHECK(count == 1 && items[0].kind == CUSHIM_DRAIN_RELEASE && items[0].data == &second);
 }
 
 static void events(void) {
@@ -279,9 +279,9 @@ static void refusals(void) {
   cushim_node node = add_empty(graph, NULL), foreign = add_empty(other, NULL), none = (cushim_node)NOT_NULL;
   cushim_node after[2];
   cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
-  cushim_place to = cushim_at_device(memory), nowhere = cushim_at_device(0), odd = cushim_at_device(memory + 2);
+  cushim_endpoint to = cushim_endpoint_device(memory), nowhere = cushim_endpoint_device(0), odd = cushim_endpoint_device(memory + 2);
   uint32_t bytes[4] = {0};
-  cushim_place from = cushim_at_host(bytes);
+  cushim_endpoint from = cushim_endpoint_host(bytes);
   const uint64_t address = memory;
   const uint32_t number = 1;
   cushim_arg args[3];
@@ -317,11 +317,11 @@ static void refusals(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_kernel(graph, NULL, 0, NULL, NULL, args, 2, &none));
 
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, &to, &from, 16, &none));
-  CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_KEEP_BYTES");
-  CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_CALLER_KEEPS");
+  CHECK_CONTAINS(last_message(), "CUSHIM_ENDPOINT_KEEP_BYTES");
+  CHECK_CONTAINS(last_message(), "CUSHIM_ENDPOINT_CALLER_KEEPS");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, &from, &to, 16, &none));
-  CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_CALLER_KEEPS");
-  CHECK(strstr(last_message(), "CUSHIM_PLACE_KEEP_BYTES") == NULL); /* which is for sources */
+  CHECK_CONTAINS(last_message(), "CUSHIM_ENDPOINT_CALLER_KEEPS");
+  CHECK(strstr(last_message(), "CUSHIM_ENDPOINT_KEEP_BYTES") == NULL); /* which is for sources */
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, &to, &nowhere, 16, &none));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, &to, &to, 0, &none));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, NULL, &to, 16, &none));
@@ -338,8 +338,8 @@ static void refusals(void) {
 
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(graph, NULL, 0, graph, CUSHIM_CHILD_CLONE, &none, NULL));
   CHECK_CONTAINS(last_message(), "in itself");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(graph, NULL, 0, other, (cushim_child_how)7, &none, NULL));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(graph, after + 1, 0, other, (cushim_child_how)-1, &none, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(graph, NULL, 0, other, (cushim_child_ownership)7, &none, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(graph, after + 1, 0, other, (cushim_child_ownership)-1, &none, NULL));
 
   CHECK(none == NULL && node_count(graph) == 1 && edge_count(graph) == 0 && node_count(other) == 1);
   CHECK(result_of(graph) == 0);
@@ -437,10 +437,10 @@ static void too_much_to_keep(void) {
   static uint32_t host[4];
   cushim_graph graph = new_graph();
   cushim_node copy = NULL, box = NULL, function = NULL, node = (cushim_node)NOT_NULL;
-  cushim_place to = cushim_at_device(memory), from = cushim_at_host(host);
+  cushim_endpoint to = cushim_endpoint_device(memory), from = cushim_endpoint_host(host);
   cushim_region target, source;
   const cushim_extent tall = {16, (size_t)1 << 55, 1}, small = {4, 1, 1};
-  from.flags = CUSHIM_PLACE_KEEP_BYTES;
+  from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   target = cushim_region_at(to, 16);
   source = cushim_region_at(from, 16);
   CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_graph_add_copy(graph, NULL, 0, &to, &from, bytes, &node));

@@ -24,14 +24,14 @@ static void every_type(void) {
   cushim_event other = new_event(all.context, 0), event = NULL;
   cushim_node kernel = add_append(graph, NULL, 0, 1), fill = add_number(graph, NULL, 1, 5), rows = NULL, copy = NULL, record = NULL;
   cushim_node wait = NULL, host = NULL;
-  cushim_place to = cushim_at_device(slot(8)), from = cushim_at_device(slot(64));
+  cushim_endpoint to = cushim_endpoint_device(slot(8)), from = cushim_endpoint_device(slot(64));
   cushim_exec exec, untouched;
   cushim_fill_node told = CUSHIM_OPTIONS(cushim_fill_node);
   const uint32_t digit = 7;
   const int three = 30;
   cushim_arg arg = numbered(&digit);
   CHECK_OK(cushim_graph_add_fill_2d(graph, &fill, 1, &to, 8, 2, 4, 1, 2, &rows));
-  to = cushim_at_device(slot(16));
+  to = cushim_endpoint_device(slot(16));
   CHECK_OK(cushim_graph_add_copy(graph, &rows, 1, &to, &from, 8, &copy));
   CHECK_OK(cushim_graph_add_event_record(graph, NULL, 0, all.event, &record));
   CHECK_OK(cushim_graph_add_event_wait(graph, NULL, 0, all.event, &wait));
@@ -41,9 +41,9 @@ static void every_type(void) {
 
   CHECK_OK(cushim_node_set_argument(kernel, exec, 1, &arg));
   CHECK_OK(cushim_node_set_fill(fill, exec, NULL, 6, 4, 0));
-  to = cushim_at_device(slot(32));
+  to = cushim_endpoint_device(slot(32));
   CHECK_OK(cushim_node_set_fill_2d(rows, exec, &to, 8, 3, 4, 1, 2));
-  from = cushim_at_device(slot(32));
+  from = cushim_endpoint_device(slot(32));
   CHECK_OK(cushim_node_set_copy(copy, exec, NULL, &from, 0));
   CHECK_OK(cushim_node_set_event(record, exec, other));
   CHECK_OK(cushim_node_set_event(wait, exec, other));
@@ -66,7 +66,7 @@ static void every_type(void) {
   /* The same in the graph: those that exist go on as they are. */
   CHECK_OK(cushim_node_set_argument(kernel, NULL, 1, &arg));
   CHECK_OK(cushim_node_set_fill(fill, NULL, NULL, 6, 4, 0));
-  to = cushim_at_device(slot(32));
+  to = cushim_endpoint_device(slot(32));
   CHECK_OK(cushim_node_set_fill_2d(rows, NULL, &to, 8, 3, 4, 1, 2));
   CHECK_OK(cushim_node_set_copy(copy, NULL, NULL, &from, 0));
   CHECK_OK(cushim_node_set_event(record, NULL, other));
@@ -151,9 +151,9 @@ static void refusals(void) {
   cushim_graph graph = new_graph(), other = new_graph();
   cushim_node kernel = add_append(graph, NULL, 0, 1), fill = add_number(graph, kernel, 1, 5), copy = NULL, rows = NULL, box = NULL, later;
   cushim_node foreign = add_append(other, NULL, 0, 2), empty = add_empty(graph, NULL);
-  cushim_place to = owned_slot(1, &owner), from = owned_slot(2, &owner), place = cushim_at_device(slot(8));
+  cushim_endpoint to = owned_slot(1, &owner), from = owned_slot(2, &owner), place = cushim_endpoint_device(slot(8));
   const cushim_extent extent = {4, 2, 1};
-  cushim_region region = cushim_region_at(cushim_at_device(slot(8)), 8);
+  cushim_region region = cushim_region_at(cushim_endpoint_device(slot(8)), 8);
   cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
   cushim_owned_pointer pointer;
   const uint32_t number = 3;
@@ -200,13 +200,13 @@ static void refusals(void) {
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(box, at, &to, &from, 4));
     CHECK_CONTAINS(last_message(), "a 2D or 3D copy");
     CHECK_CONTAINS(last_message(), "cushim_node_set_copy_3d");
-    from = cushim_at_host(&count);
+    from = cushim_endpoint_host(&count);
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(copy, at, &to, &from, 4));
-    CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_KEEP_BYTES");
+    CHECK_CONTAINS(last_message(), "CUSHIM_ENDPOINT_KEEP_BYTES");
     from = owned_slot(2, &owner);
   }
   /* In an exec a copy of a box keeps its memory. */
-  region.place = cushim_at_device(slot(16));
+  region.endpoint = cushim_endpoint_device(slot(16));
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy_3d(box, exec, &region, &region, &extent));
   CHECK_CONTAINS(last_message(), "instantiate the graph again");
   CHECK_OK(cushim_node_set_copy_3d(box, NULL, &region, &region, &extent));
@@ -228,9 +228,9 @@ static void refusals(void) {
 static void kept_bytes(void) {
   cushim_graph graph = new_graph();
   uint32_t values[4] = {1, 2, 3, 4}, more[4] = {5, 6, 7, 8};
-  cushim_place to = cushim_at_device(memory), from = cushim_at_host(values);
+  cushim_endpoint to = cushim_endpoint_device(memory), from = cushim_endpoint_host(values);
   cushim_node node = NULL;
-  from.flags = CUSHIM_PLACE_KEEP_BYTES;
+  from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof values, &node));
   from.address = (uint64_t)(uintptr_t)more;
   CHECK_OK(cushim_node_set_copy(node, NULL, NULL, &from, sizeof more));
@@ -246,11 +246,11 @@ static void kept_bytes(void) {
 static void too_many_bytes(void) {
   cushim_graph graph = new_graph();
   uint32_t values[2] = {1, 2};
-  cushim_place to = cushim_at_device(memory), from = cushim_at_host(values);
+  cushim_endpoint to = cushim_endpoint_device(memory), from = cushim_endpoint_host(values);
   cushim_node copy = NULL, fill = NULL;
   cushim_exec exec = NULL;
   int i;
-  from.flags = CUSHIM_PLACE_CALLER_KEEPS;
+  from.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof values, &copy));
   CHECK_OK(cushim_graph_add_fill(graph, &copy, 1, &to, 1, 1, 1, &fill));
   exec = new_exec(graph);
@@ -271,7 +271,7 @@ static void owners_in_graphs(void) {
   int counts[3] = {0};
   cushim_owner owners[3];
   cushim_graph graph = new_graph();
-  cushim_place to;
+  cushim_endpoint to;
   cushim_node node = NULL;
   cushim_exec exec;
   int i;
@@ -299,7 +299,7 @@ static void owners_in_execs(void) {
   int counts[TIMES] = {0}, i, left = 0;
   cushim_graph graph = new_graph();
   cushim_owner owner = counted(&counts[0]);
-  cushim_place to = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(0, &owner);
   cushim_node node = NULL;
   cushim_exec exec;
   struct busy busy;
@@ -334,7 +334,7 @@ static void after_the_graph(void) {
   int first = 0, second = 0, third = 0;
   cushim_owner owner = counted(&first);
   cushim_graph graph = new_graph();
-  cushim_place to = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(0, &owner);
   cushim_stream stream = new_stream(all.context);
   cushim_node node = NULL;
   cushim_exec exec;
@@ -402,7 +402,7 @@ static void child_graphs(void) {
 static void other_children(void) {
   int count = 0;
   cushim_owner owner = counted(&count);
-  cushim_place to = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(0, &owner);
   cushim_graph graph = new_graph(), child = new_graph(), twin = new_graph(), longer = new_graph();
   cushim_node node = NULL, plain = add_empty(graph, NULL);
   cushim_exec exec, untouched;
@@ -434,7 +434,7 @@ static void buffers(void) {
   cushim_buffer first = NULL, second = NULL;
   const uint32_t digit = 4;
   cushim_arg args[2];
-  cushim_place to = cushim_at_device(memory), from;
+  cushim_endpoint to = cushim_endpoint_device(memory), from;
   cushim_node nodes[2];
   cushim_exec exec;
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &first));
@@ -443,14 +443,14 @@ static void buffers(void) {
   CHECK_OK(fill_buffer(all.stream, second, 0, 0, 64));
   args[0] = cushim_arg_buffer(first);
   args[1] = numbered(&digit);
-  from = cushim_at_buffer(first, 0);
+  from = cushim_endpoint_buffer(first, 0);
   CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, all.kernel, NULL, args, 2, &nodes[0]));
   CHECK_OK(cushim_graph_add_copy(graph, nodes, 1, &to, &from, 4, &nodes[1]));
   CHECK_OK(cushim_buffer_destroy(first));
   exec = new_exec(graph);
   CHECK(result_of_exec(exec) == 4);
   args[0] = cushim_arg_buffer(second);
-  from = cushim_at_buffer(second, 0);
+  from = cushim_endpoint_buffer(second, 0);
   CHECK_OK(cushim_node_set_argument(nodes[0], exec, 0, &args[0]));
   CHECK_OK(cushim_node_set_copy(nodes[1], exec, NULL, &from, 0));
   CHECK_OK(cushim_buffer_destroy(second));

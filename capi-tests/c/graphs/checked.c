@@ -72,7 +72,7 @@ static void arguments(void) {
   cushim_graph graph = new_graph(), twin = new_graph();
   cushim_node node = add_reader(graph, first);
   cushim_owned_pointer owned;
-  cushim_place place;
+  cushim_endpoint place;
   cushim_arg arg = CUSHIM_ARG(second);
   int count = 0;
   cushim_exec exec = new_exec(graph);
@@ -96,8 +96,8 @@ static void arguments(void) {
   CHECK_OK(cushim_exec_update(exec, twin, NULL));
   launched(exec);
   third = allocated();
-  place = cushim_at_device(third + 16);
-  arg = cushim_arg_place(&place);
+  place = cushim_endpoint_device(third + 16);
+  arg = cushim_arg_endpoint(&place);
   CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
   launched(exec);
   CHECK_OK(cushim_node_remove(node));
@@ -113,7 +113,7 @@ static void arguments(void) {
 /* Nodes of other types; one that is passed over uses nothing. */
 static void other_types(void) {
   const uint64_t gone = allocated(), kept = allocated();
-  cushim_place to = cushim_at_device(gone), from = cushim_at_device(kept);
+  cushim_endpoint to = cushim_endpoint_device(gone), from = cushim_endpoint_device(kept);
   cushim_graph fills = new_graph(), copies = new_graph(), child = new_graph(), operations = NULL;
   cushim_node fill = NULL, inner = NULL, waiting = NULL;
   cushim_exec execs[3];
@@ -188,18 +188,18 @@ static void nothing_wrong(void) {
   cushim_graph graph = new_graph();
   cushim_graph_allocation what = CUSHIM_OPTIONS(cushim_graph_allocation);
   cushim_node nodes[3];
-  cushim_place to = cushim_at_host(page), from;
+  cushim_endpoint to = cushim_endpoint_host(page), from;
   cushim_arg args[2];
   const uint32_t number = 1;
   uint64_t pointer = 0;
   cushim_exec exec;
   size_t count = 0;
   int i;
-  to.flags = CUSHIM_PLACE_CALLER_KEEPS;
+  to.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   CHECK_OK(cushim_device_get_resource(all.device, &pool));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffer));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &next));
-  from = cushim_at_buffer(buffer, 0);
+  from = cushim_endpoint_buffer(buffer, 0);
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 16, NULL));
   what.bytes = 64;
   CHECK_OK(cushim_graph_add_allocation(graph, NULL, 0, &what, &nodes[0], &pointer));

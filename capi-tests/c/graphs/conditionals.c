@@ -293,7 +293,7 @@ static void refused_in_bodies(void) {
   const uint64_t to_memory = memory;
   const uint32_t digit = 1;
   cushim_arg args[2];
-  cushim_place to = cushim_at_device(memory), from = cushim_at_host(host);
+  cushim_endpoint to = cushim_endpoint_device(memory), from = cushim_endpoint_host(host);
   args[0] = CUSHIM_ARG(to_memory);
   args[1] = CUSHIM_ARG(digit);
   memset(&operation, 0, sizeof operation);
@@ -323,8 +323,8 @@ static void refused_in_bodies(void) {
   if (!CHECK_OK(cushim_context_allocate_host(all.context, 16, 0, &pinned))) exit(1);
   memset(pinned, 0, 16);
   *(uint32_t *)pinned = 5;
-  from = cushim_at_host(pinned);
-  from.flags = CUSHIM_PLACE_CALLER_KEEPS;
+  from = cushim_endpoint_host(pinned);
+  from.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   CHECK_OK(cushim_graph_add_copy(body, NULL, 0, &to, &from, 16, NULL));
   CHECK(result_of(graph) == 5);
   CHECK_OK(cushim_graph_destroy(graph));
@@ -389,7 +389,7 @@ static void removed_nodes(void) {
   cushim_condition condition = new_condition(graph, 1), nested_one = new_condition(graph, 1);
   cushim_node node, node_in_body;
   cushim_owner owner;
-  cushim_place to;
+  cushim_endpoint to;
   cushim_exec exec;
   node = add_conditional(graph, NULL, condition, CUSHIM_CONDITIONAL_IF, 1, &body);
   add_conditional(body, NULL, nested_one, CUSHIM_CONDITIONAL_IF, 1, &inner);
@@ -453,7 +453,7 @@ static void changes(void) {
 static void kept_by_a_body(void) {
   int count = 0;
   cushim_owner owner = counted(&count);
-  cushim_place to = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(0, &owner);
   cushim_graph graph = new_graph(), body = NULL, kept = NULL;
   cushim_node parent = NULL;
   CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL));
@@ -503,7 +503,7 @@ static void refused_alone(cushim_graph bound) {
   CHECK(clone == NULL && node == NULL && inner == NULL && exec == NULL && node_count(other) == 0);
   CHECK_OK(cushim_builder_create(all.context, NULL, &builder));
   CHECK_OK(cushim_builder_begin(builder));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_embed(builder, bound, CUSHIM_CHILD_CLONE, &node));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_add_child(builder, bound, CUSHIM_CHILD_CLONE, &node));
   CHECK_CONTAINS(last_message(), "cannot be embedded: kernel ");
   CHECK_OK(cushim_builder_destroy(builder));
   CHECK_OK(cushim_graph_destroy(other));

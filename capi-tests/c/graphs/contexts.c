@@ -9,21 +9,21 @@ static cushim_context context; /* of it */
 static int32_t devices;
 static uint64_t there; /* memory in that context */
 
-static cushim_place at_there(int index) {
-  cushim_place place = cushim_at_device(there + 4 * (uint64_t)index);
+static cushim_endpoint at_there(int index) {
+  cushim_endpoint place = cushim_endpoint_device(there + 4 * (uint64_t)index);
   place.context = context;
   return place;
 }
 
-static cushim_place at_here(int index) {
-  cushim_place place = cushim_at_device(slot(index));
+static cushim_endpoint at_here(int index) {
+  cushim_endpoint place = cushim_endpoint_device(slot(index));
   place.context = all.context;
   return place;
 }
 
 static uint32_t number_there(int index) {
   uint32_t number = 0;
-  cushim_place to = cushim_at_host(&number), from = at_there(index);
+  cushim_endpoint to = cushim_endpoint_host(&number), from = at_there(index);
   CHECK_OK(cushim_context_copy(context, &to, &from, sizeof number));
   return number;
 }
@@ -33,7 +33,7 @@ static cushim_graph make(cushim_node *nodes) {
   cushim_library library = NULL;
   cushim_kernel append;
   cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
-  cushim_place to = at_there(0), from;
+  cushim_endpoint to = at_there(0), from;
   const uint64_t address = there;
   const uint32_t digit = 2;
   cushim_arg args[2];
@@ -153,7 +153,7 @@ static void allocations(void) {
   cushim_allocation_node told = CUSHIM_OPTIONS(cushim_allocation_node);
   cushim_graph graph = new_graph();
   cushim_node node = NULL, allocated = NULL;
-  cushim_place at, to;
+  cushim_endpoint at, to;
   uint64_t pointer = 0;
   int32_t peers[1] = {1}, told_peers[1] = {-1}, reaches = 0;
   cushim_exec exec;
@@ -162,11 +162,11 @@ static void allocations(void) {
     return;
   }
   allocation.bytes = 64;
-  allocation.location = cushim_on_device(1);
+  allocation.location = cushim_location_device(1);
   CHECK_OK(cushim_graph_add_allocation(graph, NULL, 0, &allocation, &allocated, &pointer));
   CHECK_OK(cushim_node_get_allocation(allocated, &told, NULL, 0));
   CHECK(told.location.kind == CUSHIM_LOCATION_DEVICE && told.location.id == 1 && told.peer_count == 0);
-  at = cushim_at_device(pointer);
+  at = cushim_endpoint_device(pointer);
   at.context = context;
   to = at_there(1);
   CHECK_OK(cushim_graph_add_fill(graph, &allocated, 1, &at, 77, 4, 1, &node));
@@ -181,7 +181,7 @@ static void allocations(void) {
   CHECK_OK(cushim_device_can_access_peer(device, all.device, &reaches));
   if (!reaches) return;
   graph = new_graph();
-  allocation.location = cushim_on_device(0);
+  allocation.location = cushim_location_device(0);
   allocation.peers = peers;
   allocation.peer_count = 1;
   CHECK_OK(cushim_graph_add_allocation(graph, NULL, 0, &allocation, &allocated, &pointer));

@@ -21,7 +21,7 @@ static void is_refused(cushim_status status, const char *end, const char *why, i
 #define REFUSED(end, call) is_refused(call, end, why, __LINE__)
 
 /* A bad place, as the source and as the destination, beside a good one. */
-static void bad(cushim_place place, cushim_place good, size_t bytes, const char *why, int has_value) {
+static void bad(cushim_endpoint place, cushim_endpoint good, size_t bytes, const char *why, int has_value) {
   const cushim_extent box = {bytes / 4, 4, 1};
   cushim_region of_bad, of_good;
   cushim_copy item;
@@ -31,8 +31,8 @@ static void bad(cushim_place place, cushim_place good, size_t bytes, const char 
   memset(&item, 0, sizeof item);
   memset(&operation, 0, sizeof operation);
   of_good = of_bad;
-  of_bad.place = place;
-  of_good.place = good;
+  of_bad.endpoint = place;
+  of_good.endpoint = good;
   item.to = good;
   item.from = place;
   item.bytes = bytes;
@@ -62,25 +62,25 @@ static void bad(cushim_place place, cushim_place good, size_t bytes, const char 
 static void copies(void) {
   static char of_program[LONG];
   uint64_t small = 0, large = 0, freed = 0;
-  cushim_place good, other;
+  cushim_endpoint good, other;
   cushim_region to, from;
   const cushim_extent box = {16, 4, 1};
   CHECK_OK(cushim_context_allocate(all.context, SHORT, &small));
   CHECK_OK(cushim_context_allocate(all.context, LONG, &large));
   CHECK_OK(cushim_context_allocate(all.context, LONG, &freed));
   CHECK_OK(cushim_context_free(all.context, freed));
-  good = cushim_at_device(large);
-  other = cushim_at_device(small);
+  good = cushim_endpoint_device(large);
+  other = cushim_endpoint_device(small);
   memset(&to, 0, sizeof to);
   from = to;
-  to.place = good;
-  from.place = other;
+  to.endpoint = good;
+  from.endpoint = other;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &good, &other, 64, &range_node));
   CHECK_OK(cushim_graph_add_copy_3d(graph, NULL, 0, &to, &from, &box, &box_node));
   exec = new_exec(graph);
-  bad(cushim_at_device((uint64_t)(uintptr_t)of_program), good, 64, "is host memory", 1);
-  bad(cushim_at_device(freed), good, 64, "it was freed", 1);
-  bad(cushim_at_device(0x1230), good, 64, "never allocated", 1);
+  bad(cushim_endpoint_device((uint64_t)(uintptr_t)of_program), good, 64, "is host memory", 1);
+  bad(cushim_endpoint_device(freed), good, 64, "it was freed", 1);
+  bad(cushim_endpoint_device(0x1230), good, 64, "never allocated", 1);
   bad(other, good, LONG, "too few for 4096", 0);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_context_free(all.context, small));
@@ -93,11 +93,11 @@ static void memory_of_a_graph(void) {
   cushim_graph_allocation what = CUSHIM_OPTIONS(cushim_graph_allocation);
   cushim_graph own = new_graph();
   cushim_node allocation = NULL, copy = NULL;
-  cushim_place place, good = cushim_at_device(memory), bad_one = cushim_at_device((uint64_t)(uintptr_t)of_program);
+  cushim_endpoint place, good = cushim_endpoint_device(memory), bad_one = cushim_endpoint_device((uint64_t)(uintptr_t)of_program);
   uint64_t pointer = 0;
   what.bytes = 64;
   CHECK_OK(cushim_graph_add_allocation(own, NULL, 0, &what, &allocation, &pointer));
-  place = cushim_at_device(pointer);
+  place = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_graph_add_copy(own, &allocation, 1, &place, &good, 64, &copy));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(own, &allocation, 1, &place, &bad_one, 64, NULL));
   CHECK_CONTAINS(last_message(), "The source");

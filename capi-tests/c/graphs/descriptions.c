@@ -7,7 +7,7 @@ static void nodes(void) {
   cushim_graph graph = new_graph(), child = new_graph(), inner = NULL;
   cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
   cushim_graph_allocation what = CUSHIM_OPTIONS(cushim_graph_allocation);
-  cushim_place to = cushim_at_device(slot(0)), from = cushim_at_device(slot(64));
+  cushim_endpoint to = cushim_endpoint_device(slot(0)), from = cushim_endpoint_device(slot(64));
   cushim_region box_to, box_from;
   const cushim_extent box = {16, 4, 1};
   cushim_node kernel = NULL, copy = NULL, rows = NULL, fill = NULL, event = NULL, empty = NULL, allocation = NULL, parent = NULL;
@@ -23,8 +23,8 @@ static void nodes(void) {
   config.block.x = 64;
   memset(&box_to, 0, sizeof box_to);
   box_from = box_to;
-  box_to.place = to;
-  box_from.place = from;
+  box_to.endpoint = to;
+  box_from.endpoint = from;
   CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, all.kernel, &config, args, 2, &kernel));
   says(kernel, "kernel node");
   says(kernel, "(borrowed): kernel append, grid 2x3x1, block 64x1x1");

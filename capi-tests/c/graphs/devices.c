@@ -18,7 +18,7 @@ static int can_access; /* whether the first reaches the second's memory, if it i
 
 static uint32_t number_there(uint64_t pointer) {
   uint32_t number = 0;
-  cushim_place to = cushim_at_host(&number), from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(&number), from = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_context_copy(there.context, &to, &from, sizeof number));
   return number;
 }
@@ -68,8 +68,8 @@ static cushim_status add_there(cushim_graph graph, cushim_node after, uint64_t t
   return cushim_graph_add_kernel(graph, &after, after != NULL, there.append, &config, args, 2, node);
 }
 
-static cushim_place on_there(uint64_t pointer) {
-  cushim_place place = cushim_at_device(pointer);
+static cushim_endpoint on_there(uint64_t pointer) {
+  cushim_endpoint place = cushim_endpoint_device(pointer);
   place.context = there.context;
   return place;
 }
@@ -78,7 +78,7 @@ static cushim_place on_there(uint64_t pointer) {
 static void built(void) {
   cushim_graph graph = new_graph();
   cushim_node first = add_append(graph, NULL, 0, 3), second = NULL, copy = NULL, fill = NULL, both[2];
-  cushim_place to = cushim_at_device(there.b), from = cushim_at_device(memory), set = on_there(there.b + 8);
+  cushim_endpoint to = cushim_endpoint_device(there.b), from = cushim_endpoint_device(memory), set = on_there(there.b + 8);
   const uint32_t seven = 7;
   cushim_arg arg = CUSHIM_ARG(seven);
   cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
@@ -102,12 +102,12 @@ static void built(void) {
   CHECK_OK(cushim_stream_synchronize(there.stream));
   CHECK(number_at(memory) == 7 && number_there(there.a) == 7 && number_there(there.b) == 7);
   /* Other memory on the same device is taken; the other way round is refused, and so is another device for a kernel. */
-  to = cushim_at_device(there.b + 16);
+  to = cushim_endpoint_device(there.b + 16);
   CHECK_OK(cushim_node_set_copy(copy, exec, &to, NULL, 0));
   clear_both();
   run(exec);
   CHECK(number_there(there.b) == 0 && number_there(there.b + 16) == 7);
-  to = cushim_at_device(memory), from = cushim_at_device(there.a);
+  to = cushim_endpoint_device(memory), from = cushim_endpoint_device(there.a);
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy(copy, exec, &to, &from, 0));
   CHECK_CONTAINS(last_message(), "keeps its direction");
   args[0] = CUSHIM_ARG(pointer);
@@ -126,12 +126,12 @@ static void built(void) {
 /* Without access a copy keeps its destination's device in an exec; with it, it does not. */
 static void other_destination(void) {
   cushim_graph graph = new_graph();
-  cushim_place to = cushim_at_device(there.b), from = cushim_at_device(memory);
+  cushim_endpoint to = cushim_endpoint_device(there.b), from = cushim_endpoint_device(memory);
   cushim_node copy = NULL;
   cushim_exec exec;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 4, &copy));
   exec = new_exec(graph);
-  to = cushim_at_device(slot(8));
+  to = cushim_endpoint_device(slot(8));
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy(copy, exec, &to, NULL, 0));
   if (can_access) {
     CHECK_OK(cushim_context_enable_peer_access(all.context, there.context));
@@ -155,12 +155,12 @@ static void pool_memory(void) {
   cushim_resource pool = NULL;
   cushim_buffer buffer = NULL;
   cushim_graph graph = new_graph();
-  cushim_place to = cushim_at_device(memory), from;
+  cushim_endpoint to = cushim_endpoint_device(memory), from;
   CHECK_OK(cushim_device_get_resource(there.device, &pool));
   CHECK_OK(cushim_buffer_create(pool, there.stream, 64, &buffer));
   CHECK_OK(fill_buffer(there.stream, buffer, 0, 6, 64));
   CHECK_OK(cushim_stream_synchronize(there.stream));
-  from = cushim_at_buffer(buffer, 0);
+  from = cushim_endpoint_buffer(buffer, 0);
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 4, NULL));
   CHECK_OK(cushim_buffer_destroy(buffer));
   CHECK(result_of(graph) == 0x06060606);
@@ -188,7 +188,7 @@ static void conditional(void) {
 static void captured(void) {
   cushim_builder builder = NULL;
   cushim_event begun = new_event(all.context, 0), done = new_event(there.context, 0);
-  cushim_place to = cushim_at_device(there.b), from = cushim_at_device(there.a);
+  cushim_endpoint to = cushim_endpoint_device(there.b), from = cushim_endpoint_device(there.a);
   const uint64_t here = memory, pointer = there.a;
   const uint32_t two = 2, one = 1, zero = 0;
   cushim_arg args[2];

@@ -28,7 +28,7 @@ static cushim_resource slow_resource(void) {
   cushim_resource_functions functions = CUSHIM_OPTIONS(cushim_resource_functions);
   cushim_resource resource = NULL;
   functions.allocate = slow_allocate;
-  functions.deallocate = own_deallocate;
+  functions.free = own_deallocate;
   functions.properties = own_properties;
   CHECK_OK(cushim_resource_create_custom(all.driver, &functions, &resource));
   return resource;

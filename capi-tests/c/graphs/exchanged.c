@@ -14,13 +14,13 @@ static cushim_buffer counted_buffer(int index, int *count) {
 
 static cushim_status add_owned_fill(cushim_graph graph, int index, int *count, cushim_node *node) {
   const cushim_owner owner = counted(count);
-  const cushim_place to = owned_slot(index, &owner);
+  const cushim_endpoint to = owned_slot(index, &owner);
   return cushim_graph_add_fill(graph, NULL, 0, &to, 7, 4, 1, node);
 }
 
 static cushim_status set_owned_fill(cushim_node node, cushim_exec exec, int index, int *count) {
   const cushim_owner owner = counted(count);
-  const cushim_place to = owned_slot(index, &owner);
+  const cushim_endpoint to = owned_slot(index, &owner);
   return cushim_node_set_fill(node, exec, &to, 7, 4, 1);
 }
 
@@ -143,15 +143,15 @@ static void buffers(void) {
   cushim_buffer buffer[3];
   cushim_graph graph = new_graph();
   cushim_node nodes[2] = {NULL, NULL};
-  cushim_place to;
+  cushim_endpoint to;
   cushim_exec exec;
   size_t count = 0;
   for (i = 0; i < 3; i++) buffer[i] = counted_buffer(16 * i, &ends[i]);
-  to = cushim_at_buffer(buffer[0], 0);
+  to = cushim_endpoint_buffer(buffer[0], 0);
   for (i = 0; i < 2; i++) CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 7, 4, 1, &nodes[i]));
   exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));
-  to = cushim_at_buffer(buffer[1], 0);
+  to = cushim_endpoint_buffer(buffer[1], 0);
   CHECK_OK(cushim_node_set_fill(nodes[0], exec, &to, 7, 4, 1));
   run(exec);
   CHECK_OK(cushim_exec_rebind(exec, buffer[1], buffer[2], &count));
@@ -222,7 +222,7 @@ static void of_a_removed_node(void) {
   int first = 0, second = 0;
   cushim_graph graph = new_graph(), child = new_graph(), other = new_graph(), inner = NULL;
   cushim_node parent = NULL, node = NULL, inside[2] = {NULL, NULL};
-  const cushim_place to = cushim_at_device(slot(8));
+  const cushim_endpoint to = cushim_endpoint_device(slot(8));
   cushim_edge edge;
   cushim_exec exec;
   size_t count = 0;

@@ -216,7 +216,7 @@ static void enabled(void) {
   cushim_graph graph = new_graph(), other = new_graph();
   cushim_node kernel = add_append(graph, NULL, 0, 1), fill = add_number(graph, kernel, 1, 5), after = add_append(graph, fill, 0, 2);
   cushim_node empty = add_empty(graph, NULL), foreign = add_empty(other, NULL), copy = NULL, later;
-  cushim_place to = cushim_at_device(slot(2)), from = cushim_at_device(slot(1));
+  cushim_endpoint to = cushim_endpoint_device(slot(2)), from = cushim_endpoint_device(slot(1));
   cushim_exec exec, second;
   int32_t is_enabled = 9;
   CHECK_OK(cushim_graph_add_copy(graph, &fill, 1, &to, &from, 4, &copy));
@@ -265,7 +265,7 @@ static void enabled(void) {
 static cushim_graph pair(uint32_t value, int *count) {
   cushim_graph graph = new_graph();
   cushim_owner owner = counted(count);
-  cushim_place to = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(0, &owner);
   cushim_node first = NULL;
   CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, value, 4, 1, &first));
   add_append(graph, first, 0, 9);

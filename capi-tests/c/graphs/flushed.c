@@ -25,9 +25,9 @@ static cushim_exec launched(cushim_graph graph, cushim_stream stream) {
   return exec;
 }
 
-static int flushed(int64_t timeout_ms) {
+static int flushed(uint64_t nanoseconds) {
   int32_t done = 0;
-  CHECK_OK(cushim_flush_callbacks(timeout_ms, &done));
+  CHECK_OK(cushim_flush_callbacks(nanoseconds, &done));
   return done;
 }
 
@@ -62,7 +62,7 @@ static void each_round(void) {
     } else {
       exec_and_graph_are_destroyed(round);
     }
-    CHECK(flushed(-1) == 1);
+    CHECK(flushed(UINT64_MAX) == 1);
     late += released(&count) != before + 1;
     CHECK(released_soon(&count, before + 1));
   }
@@ -77,9 +77,9 @@ static void a_live_exec(void) {
   cushim_exec exec = launched(graph, all.stream);
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK_OK(cushim_graph_destroy(graph));
-  CHECK(flushed(-1) == 1 && released(&count) == before);
+  CHECK(flushed(UINT64_MAX) == 1 && released(&count) == before);
   CHECK_OK(cushim_exec_destroy(exec));
-  CHECK(flushed(-1) == 1 && released(&count) == before + 1);
+  CHECK(flushed(UINT64_MAX) == 1 && released(&count) == before + 1);
 }
 
 static int gate;
@@ -96,14 +96,14 @@ static void a_launch_under_way(void) {
   cushim_graph graph = owning(&node);
   cushim_exec exec = NULL;
   CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));
-  CHECK_OK(cushim_stream_host_function(all.stream, wait_for_gate, NULL, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, wait_for_gate, NULL, NULL));
   CHECK_OK(cushim_exec_launch(exec, all.stream));
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
-  CHECK(flushed(-1) == 1 && released(&count) == before);
+  CHECK(flushed(UINT64_MAX) == 1 && released(&count) == before);
   __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
   CHECK_OK(cushim_stream_synchronize(all.stream));
-  CHECK(flushed(-1) == 1 && released(&count) == before + 1);
+  CHECK(flushed(UINT64_MAX) == 1 && released(&count) == before + 1);
 }
 
 /* What a node of an exec used before it was changed is due when the launches until then are done. */
@@ -119,7 +119,7 @@ static void a_changed_node(void) {
   CHECK_OK(cushim_exec_launch(exec, all.stream));
   CHECK_OK(cushim_node_set_host_function(node, exec, no_op, NULL, NULL));
   CHECK_OK(cushim_stream_synchronize(all.stream));
-  CHECK(flushed(-1) == 1 && released(&count) == before + 1);
+  CHECK(flushed(UINT64_MAX) == 1 && released(&count) == before + 1);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
 }

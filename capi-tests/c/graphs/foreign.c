@@ -134,7 +134,7 @@ static void read_back(void) {
   cushim_kernel_node run_by = CUSHIM_OPTIONS(cushim_kernel_node);
   cushim_fill_node filled = CUSHIM_OPTIONS(cushim_fill_node);
   cushim_copy_node copied = CUSHIM_OPTIONS(cushim_copy_node);
-  cushim_place to = cushim_at_device(slot(8)), from = cushim_at_device(slot(16));
+  cushim_endpoint to = cushim_endpoint_device(slot(8)), from = cushim_endpoint_device(slot(16));
   cushim_event event = (cushim_event)NOT_NULL;
   CUevent recorded = NULL, native_event = NULL;
   cushim_arg args[2];
@@ -160,7 +160,7 @@ static void read_back(void) {
   CHECK_OK(cushim_node_get_fill(nodes[1], NULL, &filled));
   CHECK(filled.value == 42 && filled.value_bytes == 4 && filled.to.address == slot(1) && filled.width == 1);
   CHECK_OK(cushim_node_get_copy(nodes[2], NULL, &copied));
-  CHECK(copied.to.place.address == slot(8) && copied.from.place.address == slot(16) && copied.extent.width == 16);
+  CHECK(copied.to.endpoint.address == slot(8) && copied.from.endpoint.address == slot(16) && copied.extent.width == 16);
   CHECK_OK(cushim_node_get_event(nodes[3], NULL, &event, &recorded));
   CHECK_OK(cushim_event_native(all.event, &native_event));
   CHECK(recorded == native_event);

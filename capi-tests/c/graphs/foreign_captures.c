@@ -58,18 +58,18 @@ static void owned(struct scene *scene) {
 }
 
 static void of_buffer(struct scene *scene, cushim_resource resource) {
-  cushim_place to;
+  cushim_endpoint to;
   scene->graph = new_graph();
   scene->from = new_buffer(resource);
   scene->to = new_buffer(resource);
-  to = cushim_at_buffer(scene->from, 0);
+  to = cushim_endpoint_buffer(scene->from, 0);
   CHECK_OK(cushim_graph_add_fill(scene->graph, NULL, 0, &to, 7, 4, 16, &scene->node));
 }
 
 static void of_pool(struct scene *scene) { of_buffer(scene, pool); }
 
 static void of_device(struct scene *scene) {
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &scene->resource));
+  CHECK_OK(cushim_resource_create_device(all.context, &scene->resource));
   of_buffer(scene, scene->resource);
 }
 
@@ -197,7 +197,7 @@ static void beside(const struct kind *kind, int is_begun_first) {
   kind->make(&scene);
   scene.exec = new_exec(scene.graph);
   CHECK_OK(cushim_stream_synchronize(stream));
-  CHECK_OK(cushim_stream_host_function(stream, wait_for_gate, NULL, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(stream, wait_for_gate, NULL, NULL));
   CHECK_OK(cushim_exec_launch(scene.exec, stream));
   if (!is_begun_first) kind->retire(&scene);
   CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamBeginCapture_10010(foreign, CU_STREAM_CAPTURE_MODE_GLOBAL));

@@ -44,7 +44,7 @@ static void in_and_out(void) {
     uint32_t digit;
   } block = {memory, 3};
   cushim_graph graph = new_graph(), child = new_graph();
-  cushim_place at = cushim_at_device(slot(4)), from = cushim_at_device(slot(8));
+  cushim_endpoint at = cushim_endpoint_device(slot(4)), from = cushim_endpoint_device(slot(8));
   cushim_region rows = cushim_region_at(at, 8), columns = cushim_region_at(from, 8);
   const cushim_extent extent = {4, 1, 1};
   cushim_graph_allocation allocation = CUSHIM_OPTIONS(cushim_graph_allocation);
@@ -92,7 +92,7 @@ static void in_and_out(void) {
 
 /* The node is gone: what changes it, or asks where it stands, is refused, by this status. */
 static void is_refused_everywhere(cushim_node node, cushim_graph graph, cushim_exec exec) {
-  cushim_place to = cushim_at_device(memory);
+  cushim_endpoint to = cushim_endpoint_device(memory);
   cushim_region rows = cushim_region_at(to, 8);
   const cushim_extent extent = {4, 1, 1};
   const uint32_t digit = 2;

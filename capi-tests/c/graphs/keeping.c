@@ -20,7 +20,7 @@ static void close_gates(void) { memset(gates, 0, sizeof gates); }
 
 static void open_gate(int which) { __atomic_store_n(&gates[which], 1, __ATOMIC_RELEASE); }
 
-static void hold(cushim_stream stream, int which) { CHECK_OK(cushim_stream_host_function(stream, wait_for_gate, &gates[which], NULL)); }
+static void hold(cushim_stream stream, int which) { CHECK_OK(cushim_stream_launch_host_function(stream, wait_for_gate, &gates[which], NULL)); }
 
 static void no_op(void *data) { (void)data; }
 
@@ -410,14 +410,14 @@ static void of_a_destroyed_context(void) {
   cushim_graph kernels = new_graph(), memsets = new_graph();
   cushim_exec of_kernel, of_memset;
   cushim_node node = NULL, memset_node = NULL;
-  cushim_place to;
+  cushim_endpoint to;
   cushim_arg args[2];
   const uint32_t digit = 9;
   CUcontext native = NULL;
   CHECK_OK(cushim_context_create(all.device, 0, &there));
-  CHECK_OK(cushim_resource_create_synchronous(there, &resource));
+  CHECK_OK(cushim_resource_create_device(there, &resource));
   CHECK_OK(cushim_buffer_create(resource, NULL, 64, &buffer));
-  to = cushim_at_buffer(buffer, 0);
+  to = cushim_endpoint_buffer(buffer, 0);
   args[0] = cushim_arg_buffer(buffer);
   args[1] = CUSHIM_ARG(digit);
   CHECK_OK(cushim_graph_add_kernel(kernels, NULL, 0, all.kernel, NULL, args, 2, &node));
@@ -433,7 +433,7 @@ static void of_a_destroyed_context(void) {
     args[0] = CUSHIM_ARG(memory);
     CHECK_OK(cushim_node_set_argument(node, of_kernel, 0, &args[0]));
     CHECK(result_of_exec(of_kernel) == 9);
-    to = cushim_at_device(memory);
+    to = cushim_endpoint_device(memory);
     CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_launch(of_memset, all.stream));
     CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_node_set_fill(memset_node, of_memset, &to, 9, 4, 1));
     CHECK_CONTAINS(last_message(), "was destroyed or reset");
@@ -454,16 +454,16 @@ static void short_of_memory(void) {
   cushim_buffer large = NULL, next = NULL;
   cushim_stream stream = new_stream(all.context);
   cushim_graph graph = new_graph();
-  cushim_place to;
+  cushim_endpoint to;
   cushim_exec exec;
   size_t available = 0, total = 0;
   if (!has_control) return; /* a device's memory is not for a test to fill */
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &resource));
+  CHECK_OK(cushim_resource_create_device(all.context, &resource));
   CHECK_OK(cushim_context_get_memory_info(all.context, &available, &total));
   available -= available % 4096;
   CHECK_OK(cushim_buffer_create(resource, NULL, available / 8 * 5, &large));
   CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create(resource, NULL, available / 8 * 5, &next));
-  to = cushim_at_buffer(large, 0);
+  to = cushim_endpoint_buffer(large, 0);
   CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL));
   exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));

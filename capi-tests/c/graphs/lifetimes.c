@@ -41,13 +41,13 @@ static void owners_of_every_node(void) {
   cushim_owner owner[OWNERS];
   static uint32_t host[4];
   cushim_graph graph = new_graph();
-  cushim_place to, from;
+  cushim_endpoint to, from;
   cushim_region rows, columns;
   const cushim_extent extent = {4, 2, 1};
   for (i = 0; i < OWNERS; i++) owner[i] = counted(&counts[i]);
   add_owned(graph, NULL, 1, &counts[0]);
   to = owned_slot(0, &owner[1]);
-  from = cushim_at_host(host);
+  from = cushim_endpoint_host(host);
   from.owner = &owner[2];
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof host, NULL));
   rows = cushim_region_at(owned_slot(8, &owner[3]), 8);
@@ -70,7 +70,7 @@ static void slots(void) {
   cushim_owner first = counted(&counts[0]), second = counted(&counts[1]), third = counted(&counts[2]);
   cushim_graph graph = new_graph();
   cushim_buffer buffer = new_buffer(64);
-  cushim_place to = cushim_at_buffer(buffer, 0), from = cushim_at_device(memory);
+  cushim_endpoint to = cushim_endpoint_buffer(buffer, 0), from = cushim_endpoint_device(memory);
   cushim_node kernel = add_owned(graph, NULL, 1, &counts[3]), empty = add_empty(graph, NULL), copy = NULL, record = NULL, found[4];
   void *data = NOT_NULL;
   size_t count = 0;
@@ -118,9 +118,9 @@ static void failures_release_nothing(void) {
   cushim_graph graph = new_graph();
   cushim_node foreign;
   cushim_graph other = new_graph();
-  cushim_place to = owned_slot(0, &owner), from = owned_slot(4, &owner);
+  cushim_endpoint to = owned_slot(0, &owner), from = owned_slot(4, &owner);
   cushim_buffer closed = new_buffer(64);
-  cushim_place stale = cushim_at_buffer(closed, 0), whose = cushim_at_buffer(all.buffer, 0);
+  cushim_endpoint stale = cushim_endpoint_buffer(closed, 0), whose = cushim_endpoint_buffer(all.buffer, 0);
   cushim_owned_pointer pointer;
   cushim_arg args[2];
   const uint32_t digit = 1;
@@ -226,7 +226,7 @@ static void in_flight_in_a_stream_of_the_thread(void) {
   CHECK_OK(cushim_buffer_create(pool, own, 64, &holds_stream));
   set_owned(&first);
   busy_prepare(&busy, 10000);
-  CHECK_OK(cushim_stream_host_function(own, busy_function, &busy, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(own, busy_function, &busy, NULL));
   CHECK_OK(cushim_exec_launch(exec, own));
   if (CHECK(pthread_create(&thread, NULL, set_owned, &second) == 0)) pthread_join(thread, NULL);
   usleep(200000);
@@ -264,7 +264,7 @@ static void dropped_in(const int *order, int instantiate_at) {
   struct named named;
   cushim_node nodes[3];
   cushim_exec exec = NULL;
-  cushim_place to, from;
+  cushim_endpoint to, from;
   const uint32_t digit = 3;
   cushim_arg args[2];
   int i;
@@ -273,13 +273,13 @@ static void dropped_in(const int *order, int instantiate_at) {
   named.buffer = new_buffer(64);
   named.event = new_event(all.context, 0);
   named.graph = new_graph();
-  to = cushim_at_buffer(named.buffer, 0);
+  to = cushim_endpoint_buffer(named.buffer, 0);
   CHECK_OK(cushim_graph_add_fill(named.graph, NULL, 0, &to, 4, 4, 1, &nodes[0]));
   args[0] = cushim_arg_buffer(named.buffer);
   args[1] = CUSHIM_ARG(digit);
   CHECK_OK(cushim_graph_add_kernel(named.graph, nodes, 1, named.kernel, NULL, args, 2, &nodes[1]));
   from = to;
-  to = cushim_at_device(memory);
+  to = cushim_endpoint_device(memory);
   CHECK_OK(cushim_graph_add_copy(named.graph, nodes + 1, 1, &to, &from, 4, &nodes[2]));
   CHECK_OK(cushim_graph_add_event_record(named.graph, nodes + 2, 1, named.event, NULL));
   for (i = 0; i < HANDLES; i++) {
@@ -555,7 +555,7 @@ static void foreign_clones_of_captures(void) {
     cushim_builder builder = NULL, fork = NULL;
     cushim_event event = new_event(all.context, 0);
     cushim_stream stream, other = NULL;
-    cushim_place to = owned_slot(0, &first);
+    cushim_endpoint to = owned_slot(0, &first);
     CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
     CUstream native = NULL;
     CUevent place = NULL;

@@ -6,7 +6,7 @@ static cushim_memory_operation operation_of(cushim_memory_action action, uint32_
   memset(&operation, 0, sizeof operation);
   operation.action = action;
   operation.flags = flags;
-  operation.at = cushim_at_device(slot(index));
+  operation.at = cushim_endpoint_device(slot(index));
   operation.value = value;
   return operation;
 }
@@ -127,7 +127,7 @@ static void owners_without_a_value(void) {
 static void owners_without_bytes(void) {
   int counts[3] = {0};
   const cushim_owner owners[3] = {counted(&counts[0]), counted(&counts[1]), counted(&counts[2])};
-  cushim_place from = cushim_at_device(slot(0)), to = cushim_at_device(slot(1));
+  cushim_endpoint from = cushim_endpoint_device(slot(0)), to = cushim_endpoint_device(slot(1));
   from.owner = &owners[0];
   to.owner = &owners[1];
   CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 0));
@@ -149,7 +149,7 @@ static void refused_by_the_launch(void) {
   uint64_t pointer = 0;
   CHECK_OK(cushim_device_get_resource(all.device, &resource));
   CHECK_OK(cushim_buffer_create(resource, all.stream, 64, &buffer));
-  operation.at = cushim_at_buffer(buffer, 0);
+  operation.at = cushim_endpoint_buffer(buffer, 0);
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_memory_operations(all.stream, &operation, 1));
   CHECK_CONTAINS(last_message(), "memory of a pool");
   CHECK_OK(cushim_graph_add_memory_operations(graph, NULL, 0, &operation, 1, NULL));
@@ -159,7 +159,7 @@ static void refused_by_the_launch(void) {
   CHECK_OK(cushim_exec_destroy(exec));
   allocation.bytes = 64;
   CHECK_OK(cushim_graph_add_allocation(allocating, NULL, 0, &allocation, &node, &pointer));
-  operation.at = cushim_at_device(pointer);
+  operation.at = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_graph_add_memory_operations(allocating, &node, 1, &operation, 1, NULL));
   exec = new_exec(allocating);
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_launch(exec, all.stream));

@@ -9,7 +9,7 @@ static const size_t far_too_many = (size_t)1 << 60;
 /* The new node's place may be that of a node before it: each call adds the next of a chain. */
 static void shared_places(void) {
   cushim_graph graph = new_graph(), child = new_graph(), inner = NULL;
-  cushim_place to = cushim_at_device(slot(0));
+  cushim_endpoint to = cushim_endpoint_device(slot(0));
   cushim_node nodes[2], node = add_append(graph, NULL, 0, 1), first = node;
   CHECK_OK(cushim_graph_add_empty(graph, &node, 1, &node));
   CHECK_OK(add_numbered(graph, &node, 1, all.kernel, slot(0), 2, &node));
@@ -152,13 +152,13 @@ static void owners_of_failures(void) {
   cushim_exec stale = new_exec(graph);
   int count = 0;
   cushim_owner owner = counted(&count);
-  cushim_place place = owned_slot(0, &owner);
+  cushim_endpoint place = owned_slot(0, &owner);
   cushim_region region;
   const cushim_extent extent = {4, 1, 1};
   cushim_owned_pointer pointer;
   cushim_arg arg = owned_arg(&pointer, slot(0), &count);
   memset(&region, 0, sizeof region);
-  region.place = place;
+  region.endpoint = place;
   CHECK_OK(cushim_exec_destroy(stale));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(NULL, NULL, &place, 1, 4, 1));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, stale, &place, 1, 4, 1));
@@ -241,7 +241,7 @@ static void release_and_use(void *data) {
 static void inside_releases(void) {
   struct inside it;
   cushim_owner owner;
-  cushim_place to = cushim_at_device(slot(0));
+  cushim_endpoint to = cushim_endpoint_device(slot(0));
   cushim_graph lent = new_graph();
   int i;
   memset(&it, 0, sizeof it);
@@ -287,7 +287,7 @@ static void *use_them(void *data) {
   cushim_stream stream = NULL;
   CHECK_OK(cushim_stream_create(all.context, NULL, &stream));
   while (!NOW(is_over)) {
-    cushim_place to = cushim_at_device(slot(which));
+    cushim_endpoint to = cushim_endpoint_device(slot(which));
     cushim_node node = NULL;
     cushim_graph clone = NULL;
     size_t count = 0;
@@ -351,7 +351,7 @@ static void *capture_functions(void *data) {
     const cushim_stream stream = cushim_builder_stream(NOW(builder));
     if (stream == NULL || (i = __atomic_fetch_add(&functions, 1, __ATOMIC_SEQ_CST)) >= FUNCTIONS) continue;
     const cushim_owner owner = counted(&releases[i]);
-    expect_either(cushim_stream_host_function(stream, is_kept, &releases[i], &owner));
+    expect_either(cushim_stream_launch_host_function(stream, is_kept, &releases[i], &owner));
   }
   return data;
 }

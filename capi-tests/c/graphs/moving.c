@@ -17,7 +17,7 @@ static void moved(void) {
   const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
   int count = 0;
   cushim_owner owner = counted(&count);
-  cushim_place to = owned_slot(1, &owner);
+  cushim_endpoint to = owned_slot(1, &owner);
   cushim_graph graph = new_graph(), child = new_graph(), inner = NULL, lent, borrowed = NULL;
   cushim_node node = NULL, in_child = add_append(child, NULL, 0, 5), found = NULL;
   CUgraph native = NULL;
@@ -56,10 +56,10 @@ static void not_to_be_copied(void) {
   cushim_graph_allocation allocation = CUSHIM_OPTIONS(cushim_graph_allocation);
   cushim_node allocated = NULL, node = NULL, set = NULL;
   uint64_t pointer = 0;
-  cushim_place at;
+  cushim_endpoint at;
   allocation.bytes = 64;
   CHECK_OK(cushim_graph_add_allocation(allocating, NULL, 0, &allocation, &allocated, &pointer));
-  at = cushim_at_device(pointer);
+  at = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_graph_add_fill(allocating, &allocated, 1, &at, 3, 4, 1, &set));
   CHECK_OK(cushim_graph_add_free(allocating, &set, 1, pointer, NULL));
   CHECK_OK(move_child(graph, allocating, &node, NULL));
@@ -84,13 +84,13 @@ static void exec_of_moved(void) {
   cushim_graph graph = new_graph(), child = new_graph(), other = new_graph();
   cushim_resource resource = NULL;
   cushim_buffer buffer = NULL;
-  cushim_place to;
+  cushim_endpoint to;
   cushim_exec exec;
   const uint32_t value = 1;
   size_t nodes = 0;
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &resource));
+  CHECK_OK(cushim_resource_create_device(all.context, &resource));
   CHECK_OK(cushim_buffer_create(resource, NULL, 64, &buffer));
-  to = cushim_at_buffer(buffer, 0);
+  to = cushim_endpoint_buffer(buffer, 0);
   CHECK_OK(cushim_graph_add_fill(child, NULL, 0, &to, 1, 4, 1, NULL));
   CHECK_OK(cushim_graph_add_fill(other, NULL, 0, &to, 2, 4, 1, NULL));
   add_append(child, NULL, 0, 5);

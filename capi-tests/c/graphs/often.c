@@ -33,7 +33,7 @@ struct endless {
 
 static cushim_status fill(cushim_node node, cushim_exec exec, int time) {
   cushim_owner owner = next_owner();
-  cushim_place to = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(0, &owner);
   return cushim_node_set_fill(node, exec, &to, (uint32_t)time, 4, 1);
 }
 
@@ -133,7 +133,7 @@ static void rebind_meanwhile(cushim_graph graph) {
   run(exec);
   CHECK_OK(cushim_stream_create(all.context, NULL, &stream));
   /* The launch waits. */
-  CHECK_OK(cushim_stream_host_function(stream, wait_until_open, NULL, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(stream, wait_until_open, NULL, NULL));
   CHECK_OK(cushim_exec_launch(exec, stream));
   rebind_often(exec);
   __atomic_store_n(&is_open, 1, __ATOMIC_SEQ_CST);

@@ -23,7 +23,7 @@ static void no_op(void *data) { (void)data; }
 /* A node of every type that this driver has. */
 static cushim_graph every_type(void) {
   cushim_graph graph = new_graph(), child = new_graph();
-  cushim_place to = cushim_at_device(slot(4)), from = cushim_at_device(slot(8));
+  cushim_endpoint to = cushim_endpoint_device(slot(4)), from = cushim_endpoint_device(slot(8));
   cushim_node node = add_append(graph, NULL, 0, 1);
   CHECK_OK(cushim_graph_add_copy(graph, &node, 1, &to, &from, 16, &node));
   CHECK_OK(cushim_graph_add_fill(graph, &node, 1, &to, 1, 4, 1, &node));
@@ -61,14 +61,14 @@ static cushim_graph captured(void) {
   cushim_builder builder = NULL;
   cushim_graph graph = NULL;
   cushim_stream stream;
-  cushim_place to = cushim_at_device(slot(4)), from = cushim_at_device(slot(8));
+  cushim_endpoint to = cushim_endpoint_device(slot(4)), from = cushim_endpoint_device(slot(8));
   CUstream native = NULL;
   CHECK_OK(cushim_builder_create(all.context, NULL, &builder));
   CHECK_OK(cushim_builder_begin(builder));
   stream = cushim_builder_stream(builder);
   CHECK_OK(cushim_stream_fill(stream, &to, 1, 4, 1));
   CHECK_OK(cushim_stream_copy(stream, &to, &from, 16));
-  CHECK_OK(cushim_stream_host_function(stream, no_op, NULL, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(stream, no_op, NULL, NULL));
   CHECK_OK(cushim_stream_native(stream, &native));
   CHECK_STATUS(CUDA_SUCCESS, cu->cuMemsetD32Async_3020(slot(4), 1, 1, native));
   CHECK_STATUS(CUDA_SUCCESS, cu->cuMemcpyDtoDAsync_3020(slot(4), slot(8), 16, native));
@@ -159,7 +159,7 @@ static void a_driver_that_keeps_nothing(void) {
   cushim_context context;
   cushim_graph graph = NULL;
   cushim_node node = (cushim_node)NOT_NULL;
-  cushim_place to;
+  cushim_endpoint to;
   cushim_exec exec = NULL;
   cushim_exec_options options_of_exec = CUSHIM_OPTIONS(cushim_exec_options);
   CUgraph native = NULL;
@@ -174,7 +174,7 @@ static void a_driver_that_keeps_nothing(void) {
   context = primary_context(first_device(driver));
   stream = new_stream(context);
   CHECK_OK(cushim_context_allocate(context, 64, &pointer));
-  to = cushim_at_device(pointer);
+  to = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_graph_create(context, NULL, &graph));
   to.owner = &owner;
   CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node));
@@ -224,7 +224,7 @@ static void set_and_launched(int is_captured, cushim_stream stream) {
   exec = new_exec(graph);
   CHECK_OK(cushim_node_set_host_function(node, exec, no_op, now, &second));
   __atomic_store_n(&is_open, 0, __ATOMIC_SEQ_CST);
-  CHECK_OK(cushim_stream_host_function(stream, wait_until_open, NULL, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(stream, wait_until_open, NULL, NULL));
   CHECK_OK(cushim_exec_launch(exec, stream));
   if (is_captured) {
     CHECK_OK(cushim_builder_create_on(stream, NULL, &builder));
@@ -264,12 +264,12 @@ static void copies_of_bytes(void) {
   cushim_graph graph = new_graph();
   cushim_node copy = NULL, call = NULL;
   uint32_t number = 1234;
-  cushim_place to = cushim_at_device(memory), from = cushim_at_host(&number);
+  cushim_endpoint to = cushim_endpoint_device(memory), from = cushim_endpoint_host(&number);
   int count = 0, expected = 0;
   const cushim_owner owner = counted(&count);
   void *data = NOT_NULL;
   cushim_exec exec;
-  from.flags = CUSHIM_PLACE_KEEP_BYTES;
+  from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof number, &copy));
   CHECK_OK(cushim_graph_add_host_function_bytes(graph, NULL, 0, look, &number, sizeof number, &call));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_owner(copy, 1, &owner));

@@ -32,7 +32,7 @@ static void unknown(cushim_node node, cushim_exec exec) {
 }
 
 static void set(cushim_node node, cushim_exec exec, int index, uint32_t number) {
-  cushim_place to = cushim_at_device(slot(index));
+  cushim_endpoint to = cushim_endpoint_device(slot(index));
   CHECK_OK(cushim_node_set_fill(node, exec, &to, number, 4, 1));
   CHECK_OK(cushim_node_set_fill(node, exec, NULL, number + 1, 4, 0));
 }
@@ -169,7 +169,7 @@ static void child_in_another_order(void) {
   size_t count = 0;
   int owned = 0;
   const cushim_owner owner = counted(&owned);
-  cushim_place to = owned_slot(8, &owner);
+  cushim_endpoint to = owned_slot(8, &owner);
   follow(last, first, second);
   follow(end, theirs, ours);
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &parent, &inner));

@@ -100,7 +100,7 @@ static void memory_operations_of_others(void) {
   cushim_memory_operation operation;
   memset(&operation, 0, sizeof operation);
   operation.action = CUSHIM_MEMORY_WRITE_32;
-  operation.at = cushim_at_device(slot(0));
+  operation.at = cushim_endpoint_device(slot(0));
   others_begin();
   append_in(theirs.stream, 0, 7);
   if (version < 11070) {
@@ -328,9 +328,9 @@ static void memory_that_waits(void) {
   cushim_stream stream = cushim_builder_stream(builder);
   cushim_resource memories = NULL;
   cushim_buffer kept = NULL, scratch = NULL, used = NULL;
-  cushim_place place;
+  cushim_endpoint place;
   uint32_t page[16] = {0};
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &memories));
+  CHECK_OK(cushim_resource_create_device(all.context, &memories));
   CHECK_OK(cushim_buffer_create(memories, NULL, sizeof page, &kept));
   CHECK_OK(cushim_buffer_create(memories, stream, sizeof page, &used));
   CHECK_OK(cushim_buffer_create_scratch(memories, all.stream, page, sizeof page, &scratch));
@@ -341,9 +341,9 @@ static void memory_that_waits(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(scratch, stream, page));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(scratch, stream, NULL));
   /* What the graph uses is the graph's to free. */
-  place = cushim_at_buffer(used, 0);
+  place = cushim_endpoint_buffer(used, 0);
   CHECK_OK(cushim_stream_fill(stream, &place, 5, 4, 1));
-  place = cushim_at_buffer(scratch, 0);
+  place = cushim_endpoint_buffer(scratch, 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(scratch, stream, page));
   CHECK_OK(cushim_stream_fill(stream, &place, 5, 4, 1));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(scratch, stream, page));

@@ -40,7 +40,7 @@ static int begin_other(void *(*run)(void *)) {
 static void join_other(void) { CHECK(pthread_join(other.thread, NULL) == 0); }
 
 static void *fill_until_over(void *data) {
-  cushim_place to = cushim_at_device(slot(1));
+  cushim_endpoint to = cushim_endpoint_device(slot(1));
   int i;
   wait_to_meet();
   for (i = 0; i < 20000 && !is_set(&other.over); i++) CHECK_OK(cushim_stream_fill(other.stream, &to, 1, 4, 1));
@@ -50,7 +50,7 @@ static void *fill_until_over(void *data) {
 static void embed_or_decide(cushim_graph child, int decides) {
   cushim_builder body = NULL;
   if (!decides) {
-    CHECK_OK(cushim_builder_embed(other.builder, child, CUSHIM_CHILD_CLONE, NULL));
+    CHECK_OK(cushim_builder_add_child(other.builder, child, CUSHIM_CHILD_CLONE, NULL));
     return;
   }
   CHECK_OK(cushim_builder_add_conditional(other.builder, condition_of(other.builder, 0), CUSHIM_CONDITIONAL_IF, 1, NULL, &body));
@@ -164,7 +164,7 @@ static void buffer_goes(void) {
 }
 
 static void *fill_once(void *data) {
-  cushim_place to = cushim_at_device(slot(1));
+  cushim_endpoint to = cushim_endpoint_device(slot(1));
   wait_to_meet();
   CHECK_OK(cushim_stream_fill(other.stream, &to, 1, 4, 1));
   return data;

@@ -13,11 +13,11 @@ static void is_found(cushim_graph graph, cushim_node node) {
   CHECK(found == 1);
 }
 
-static int is_at_buffer(cushim_place place, uint64_t offset) {
-  return place.kind == CUSHIM_PLACE_BUFFER && is_same((const void *)(uintptr_t)place.address, buffer) && place.offset == offset;
+static int is_at_buffer(cushim_endpoint place, uint64_t offset) {
+  return place.kind == CUSHIM_ENDPOINT_BUFFER && is_same((const void *)(uintptr_t)place.address, buffer) && place.offset == offset;
 }
 
-static int is_at(cushim_place place, cushim_place_kind kind, uint64_t address) {
+static int is_at(cushim_endpoint place, cushim_endpoint_kind kind, uint64_t address) {
   return place.kind == kind && place.address == address && place.offset == 0 && place.owner == NULL;
 }
 
@@ -30,8 +30,8 @@ static void kernels(void) {
   const uint32_t number = 77;
   cushim_arg args[2], read[2];
   uint64_t values[8];
-  cushim_place part = cushim_at_buffer(buffer, 24);
-  const cushim_place *place;
+  cushim_endpoint part = cushim_endpoint_buffer(buffer, 24);
+  const cushim_endpoint *place;
   size_t count = 0, needed = 0;
   config.grid.x = 2, config.grid.y = 3, config.grid.z = 4;
   config.block.x = 5, config.block.y = 2, config.block.z = 1;
@@ -60,11 +60,11 @@ static void kernels(void) {
   CHECK(count == 0 && needed == 0);
   CHECK_CONTAINS(last_message(), "8 bytes");
 
-  args[0] = cushim_arg_place(&part);
+  args[0] = cushim_arg_endpoint(&part);
   CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, add, NULL, args, 2, &node));
   CHECK_OK(cushim_node_get_arguments(node, NULL, read, 2, &count, values, sizeof values, &needed));
-  if (CHECK(count == 2 && read[0].kind == CUSHIM_ARG_PLACE && needed == sizeof *place + 8)) {
-    place = (const cushim_place *)read[0].value;
+  if (CHECK(count == 2 && read[0].kind == CUSHIM_ARG_ENDPOINT && needed == sizeof *place + 8)) {
+    place = (const cushim_endpoint *)read[0].value;
     CHECK(is_at_buffer(*place, 24));
   }
   CHECK_OK(cushim_node_get_kernel(node, NULL, &told));
@@ -106,28 +106,28 @@ static void copies(void) {
   cushim_copy_node told = CUSHIM_OPTIONS(cushim_copy_node);
   static uint32_t host[64];
   const cushim_extent extent = {12, 2, 3};
-  cushim_place to = cushim_at_buffer(buffer, 8), from = cushim_at_device(slot(4));
+  cushim_endpoint to = cushim_endpoint_buffer(buffer, 8), from = cushim_endpoint_device(slot(4));
   cushim_region rows, columns;
   cushim_node node = NULL;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 40, &node));
   is_found(graph, node);
   CHECK_OK(cushim_node_get_copy(node, NULL, &told));
   CHECK(told.is_3d == 0 && told.extent.width == 40);
-  CHECK(is_at_buffer(told.to.place, 8) && is_at(told.from.place, CUSHIM_PLACE_DEVICE, slot(4)));
-  from = cushim_at_host(host);
-  from.flags = CUSHIM_PLACE_CALLER_KEEPS;
+  CHECK(is_at_buffer(told.to.endpoint, 8) && is_at(told.from.endpoint, CUSHIM_ENDPOINT_DEVICE, slot(4)));
+  from = cushim_endpoint_host(host);
+  from.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 40, &node));
   CHECK_OK(cushim_node_get_copy(node, NULL, &told));
-  CHECK(is_at(told.from.place, CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)host));
+  CHECK(is_at(told.from.endpoint, CUSHIM_ENDPOINT_HOST, (uint64_t)(uintptr_t)host));
 
-  rows = cushim_region_at(cushim_at_device(memory), 16);
+  rows = cushim_region_at(cushim_endpoint_device(memory), 16);
   rows.x = 4, rows.y = 1, rows.z = 1, rows.rows = 4;
-  columns = cushim_region_at(cushim_at_device(slot(128)), 12);
+  columns = cushim_region_at(cushim_endpoint_device(slot(128)), 12);
   CHECK_OK(cushim_graph_add_copy_3d(graph, NULL, 0, &rows, &columns, &extent, &node));
   CHECK_OK(cushim_node_get_copy(node, NULL, &told));
   CHECK(told.is_3d == 1 && told.extent.width == 12 && told.extent.height == 2 && told.extent.depth == 3);
   CHECK(told.to.x == 4 && told.to.y == 1 && told.to.z == 1 && told.to.pitch == 16 && told.to.rows == 4);
-  CHECK(is_at(told.to.place, CUSHIM_PLACE_DEVICE, memory) && is_at(told.from.place, CUSHIM_PLACE_DEVICE, slot(128)));
+  CHECK(is_at(told.to.endpoint, CUSHIM_ENDPOINT_DEVICE, memory) && is_at(told.from.endpoint, CUSHIM_ENDPOINT_DEVICE, slot(128)));
   CHECK(told.from.x == 0 && told.from.pitch == 12);
   CHECK_OK(cushim_graph_destroy(graph));
 }
@@ -135,7 +135,7 @@ static void copies(void) {
 static void memsets(void) {
   cushim_graph graph = new_graph();
   cushim_fill_node told = CUSHIM_OPTIONS(cushim_fill_node);
-  cushim_place to = cushim_at_buffer(buffer, 4), rows = cushim_at_device(memory);
+  cushim_endpoint to = cushim_endpoint_buffer(buffer, 4), rows = cushim_endpoint_device(memory);
   cushim_node node = NULL;
   CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 0x12345678, 2, 10, &node));
   is_found(graph, node);
@@ -144,7 +144,7 @@ static void memsets(void) {
   CHECK(told.pitch == 0);
   CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &rows, 32, 5, 4, 3, 2, &node));
   CHECK_OK(cushim_node_get_fill(node, NULL, &told));
-  CHECK(is_at(told.to, CUSHIM_PLACE_DEVICE, memory) && told.pitch == 32 && told.value == 5 && told.value_bytes == 4);
+  CHECK(is_at(told.to, CUSHIM_ENDPOINT_DEVICE, memory) && told.pitch == 32 && told.value == 5 && told.value_bytes == 4);
   CHECK(told.width == 3 && told.height == 2);
   CHECK_OK(cushim_graph_destroy(graph));
 }

@@ -8,9 +8,9 @@ static cushim_resource pool;
 
 static cushim_buffer new_buffer(cushim_resource resource, size_t bytes, uint32_t number) {
   cushim_buffer buffer = NULL;
-  cushim_place to;
+  cushim_endpoint to;
   CHECK_OK(cushim_buffer_create(resource, all.stream, bytes, &buffer));
-  to = cushim_at_buffer(buffer, 0);
+  to = cushim_endpoint_buffer(buffer, 0);
   CHECK_OK(cushim_stream_fill(all.stream, &to, number, 4, bytes / 4));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   return buffer;
@@ -167,7 +167,7 @@ static void rebound(void) {
   cushim_graph graph = new_graph(), child = new_graph();
   cushim_kernel sum = kernel_of(all.library, "sum");
   cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 128, 10), third = new_buffer(pool, 128, 100);
-  cushim_place part = cushim_at_buffer(first, 8), end = cushim_at_buffer(first, 32), to, rows;
+  cushim_endpoint part = cushim_endpoint_buffer(first, 8), end = cushim_endpoint_buffer(first, 32), to, rows;
   const uint64_t into = memory;
   cushim_arg args[2], read[2];
   cushim_node kernel = NULL, nodes[5];
@@ -178,13 +178,13 @@ static void rebound(void) {
   args[0] = CUSHIM_ARG(into);
   args[1] = cushim_arg_buffer(first);
   CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, sum, NULL, args, 2, &kernel));
-  args[1] = cushim_arg_place(&part);
+  args[1] = cushim_arg_endpoint(&part);
   CHECK_OK(cushim_graph_add_kernel(child, NULL, 0, sum, NULL, args, 2, &nodes[0]));
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
-  to = cushim_at_device(slot(1));
+  to = cushim_endpoint_device(slot(1));
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &part, 4, &nodes[1]));
   CHECK_OK(cushim_graph_add_fill(graph, &nodes[1], 1, &end, 3, 4, 2, &nodes[2]));
-  rows = cushim_at_buffer(first, 48);
+  rows = cushim_endpoint_buffer(first, 48);
   CHECK_OK(cushim_graph_add_fill_2d(graph, &nodes[2], 1, &rows, 8, 4, 4, 1, 2, &nodes[3]));
   exec = new_exec(graph);
   untouched = new_exec(graph);
@@ -196,7 +196,7 @@ static void rebound(void) {
   CHECK_OK(cushim_node_get_arguments(kernel, exec, read, 2, &count, values, sizeof values, NULL));
   CHECK(read[1].kind == CUSHIM_ARG_BUFFER && is_same(read[1].value, second));
   CHECK_OK(cushim_node_get_copy(nodes[1], exec, &copied));
-  CHECK(is_same((const void *)(uintptr_t)copied.from.place.address, second) && copied.from.place.offset == 8);
+  CHECK(is_same((const void *)(uintptr_t)copied.from.endpoint.address, second) && copied.from.endpoint.offset == 8);
   CHECK(result_of_exec(untouched) == 2);
   /* Again, and back. */
   CHECK_OK(cushim_exec_rebind(exec, second, third, &count));
@@ -226,13 +226,13 @@ static void refusals(void) {
   cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2), elsewhere = NULL, stale = new_buffer(pool, 64, 3);
   cushim_resource synchronous = NULL;
   const cushim_extent extent = {4, 2, 1};
-  cushim_region box = cushim_region_at(cushim_at_buffer(first, 0), 8), target = cushim_region_at(cushim_at_device(slot(4)), 8);
+  cushim_region box = cushim_region_at(cushim_endpoint_buffer(first, 0), 8), target = cushim_region_at(cushim_endpoint_device(slot(4)), 8);
   const uint64_t into = memory;
   cushim_arg args[2];
   cushim_node kernel = NULL, copy = NULL;
   cushim_exec exec;
   size_t count = 7;
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &synchronous));
+  CHECK_OK(cushim_resource_create_device(all.context, &synchronous));
   CHECK_OK(cushim_buffer_create(synchronous, NULL, 64, &elsewhere));
   args[0] = CUSHIM_ARG(into);
   args[1] = cushim_arg_buffer(first);
@@ -344,7 +344,7 @@ static void removed_after_changes(void) {
   for (way = UPDATED; way < WAYS; way++) {
     cushim_graph graph = new_graph(), twin = new_graph();
     cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2), third = new_buffer(pool, 64, 3);
-    cushim_place before = cushim_at_buffer(first, 0), now = cushim_at_buffer(second, 0);
+    cushim_endpoint before = cushim_endpoint_buffer(first, 0), now = cushim_endpoint_buffer(second, 0);
     cushim_node node = NULL;
     cushim_exec exec;
     size_t count = 0;
@@ -377,7 +377,7 @@ static void removed_after_changes(void) {
 static void removed_and_unknown(void) {
   cushim_graph graph = new_graph(), twin = NULL;
   cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2);
-  cushim_place to = cushim_at_buffer(first, 0);
+  cushim_endpoint to = cushim_endpoint_buffer(first, 0);
   cushim_node node = NULL, other = NULL;
   cushim_exec exec;
   size_t count = 0;
@@ -405,7 +405,7 @@ static void removed_and_unknown(void) {
 static void counted_once(void) {
   cushim_graph graph = new_graph();
   cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2), third = new_buffer(pool, 64, 3);
-  cushim_place to = cushim_at_buffer(first, 0), from = cushim_at_buffer(second, 32);
+  cushim_endpoint to = cushim_endpoint_buffer(first, 0), from = cushim_endpoint_buffer(second, 32);
   cushim_exec exec;
   size_t count = 0;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 4, NULL));
@@ -539,7 +539,7 @@ static void set_in_full(void) {
   const struct {
     uint64_t into, from;
   } block = {memory, cushim_buffer_pointer(first)};
-  cushim_place to = cushim_at_device(slot(5)), from = cushim_at_device(slot(4));
+  cushim_endpoint to = cushim_endpoint_device(slot(5)), from = cushim_endpoint_device(slot(4));
   cushim_arg args[2];
   cushim_exec exec;
   size_t count = 0;

@@ -39,7 +39,7 @@ static cushim_builder begun_again(cushim_graph graph) {
 
 /* A memset, and beside each other two kernels, which come together. */
 static void enqueue(cushim_builder builder, cushim_owner *owner, uint32_t value) {
-  cushim_place to = owned_slot(2, owner);
+  cushim_endpoint to = owned_slot(2, owner);
   cushim_builder fork = NULL;
   CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, value, 4, 1));
   CHECK_OK(cushim_builder_fork(builder, &fork, 1));
@@ -140,7 +140,7 @@ enum difference { ANOTHER_TYPE, ANOTHER_PLACE, TOO_MANY, TOO_FEW, INVALIDATED, G
 static void differs(enum difference how) {
   int counts[2] = {0};
   cushim_owner owner = counted(&counts[0]), second = counted(&counts[1]);
-  cushim_place to = owned_slot(2, &second);
+  cushim_endpoint to = owned_slot(2, &second);
   cushim_graph graph = recorded(&owner, 1), ended = (cushim_graph)NOT_NULL;
   cushim_node node = NULL;
   cushim_exec exec = new_exec(graph);
@@ -217,7 +217,7 @@ static void meanwhile(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_recapture(builder, other));
   CHECK_CONTAINS(last_message(), "is capturing already");
   CHECK_OK(cushim_graph_get_nodes(other, NULL, 0, &listed));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_embed(builder, other, CUSHIM_CHILD_CLONE, &added));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_add_child(builder, other, CUSHIM_CHILD_CLONE, &added));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_create_condition(builder, NULL, &condition));
   CHECK(none == NULL && made == NULL && added == NULL && condition == NULL);
   enqueue(builder, &second, 3);
@@ -263,7 +263,7 @@ static void enqueue_bound(cushim_builder builder, cushim_buffer buffer, uint32_t
   cushim_stream stream = cushim_builder_stream(builder);
   const uint64_t to = slot(0);
   cushim_parameter seed;
-  cushim_place place = cushim_at_buffer(buffer, 0);
+  cushim_endpoint place = cushim_endpoint_buffer(buffer, 0);
   cushim_arg args[2];
   memset(&seed, 0, sizeof seed);
   seed.name = "seed";
@@ -345,7 +345,7 @@ static void exec_of_a_lost_graph(int is_invalidated) {
 static void unjoined(void) {
   int count = 0;
   cushim_owner owner = counted(&count);
-  cushim_place to = cushim_at_device(slot(2));
+  cushim_endpoint to = cushim_endpoint_device(slot(2));
   cushim_graph graph = recorded(&owner, 1), ended = (cushim_graph)NOT_NULL;
   cushim_builder builder = begun_again(graph), fork = NULL;
   cushim_exec exec;
@@ -371,7 +371,7 @@ static void unjoined(void) {
 /* Two memsets beside each other, and one after both. */
 static void enqueue_memsets(cushim_builder builder, cushim_owner *owner, uint32_t value) {
   cushim_stream stream = cushim_builder_stream(builder);
-  cushim_place to = owned_slot(2, owner);
+  cushim_endpoint to = owned_slot(2, owner);
   cushim_builder fork = NULL;
   CHECK_OK(cushim_builder_fork(builder, &fork, 1));
   set_in(stream, 0, value);
@@ -546,11 +546,11 @@ static void memory_of_the_graph(void) {
     cushim_builder builder = round == 0 ? begun() : begun_again(graph);
     cushim_stream stream = cushim_builder_stream(builder);
     cushim_buffer buffer = NULL;
-    cushim_place there, to = cushim_at_device(slot(0));
+    cushim_endpoint there, to = cushim_endpoint_device(slot(0));
     CHECK_OK(cushim_buffer_create(resource, stream, 64, &buffer));
     CHECK_OK(cushim_buffer_get_pointer(buffer, &addresses[round]));
-    there = cushim_at_buffer(buffer, 0);
-    to.flags = CUSHIM_PLACE_CALLER_KEEPS;
+    there = cushim_endpoint_buffer(buffer, 0);
+    to.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
     CHECK_OK(cushim_stream_fill(stream, &there, 20 + round, 4, 16));
     CHECK_OK(cushim_stream_copy(stream, &to, &there, 4));
     CHECK_OK(cushim_buffer_destroy(buffer));

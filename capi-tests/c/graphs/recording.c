@@ -34,7 +34,7 @@ static void open_arguments(void) {
   CHECK_OK(cushim_buffer_create(with.memory, NULL, BYTES, &with.managed));
   CHECK_OK(cushim_context_allocate_host(all.context, 64, 0, &page));
   with.host = (uint32_t *)page;
-  with.range = cushim_range_of(with.managed);
+  with.range = cushim_range_buffer(with.managed, 0, 0);
   add_append(graph, NULL, 50, 1);
   with.exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));
@@ -42,7 +42,7 @@ static void open_arguments(void) {
 }
 
 static void close_arguments(void) {
-  CHECK_OK(cushim_resource_deallocate(with.pool, with.other, with.pooled, 256));
+  CHECK_OK(cushim_resource_free(with.pool, with.other, with.pooled, 256));
   CHECK_OK(cushim_exec_destroy(with.exec));
   CHECK_OK(cushim_buffer_destroy(with.managed));
   CHECK_OK(cushim_resource_destroy(with.memory));
@@ -141,25 +141,25 @@ static cushim_status record_external(cushim_stream stream) { return cushim_event
 
 /* Copies and memsets. */
 static cushim_status copy(cushim_stream stream) {
-  cushim_place to = cushim_at_buffer(with.buffer, 0), from = cushim_at_device(slot(60));
+  cushim_endpoint to = cushim_endpoint_buffer(with.buffer, 0), from = cushim_endpoint_device(slot(60));
   return cushim_stream_copy(stream, &to, &from, 4);
 }
 
 static cushim_status copy_from_host(cushim_stream stream, uint32_t flags) {
-  cushim_place to = cushim_at_buffer(with.buffer, 0), from = cushim_at_host(with.host);
+  cushim_endpoint to = cushim_endpoint_buffer(with.buffer, 0), from = cushim_endpoint_host(with.host);
   from.flags = flags;
   return cushim_stream_copy(stream, &to, &from, 4);
 }
 
 static cushim_status copy_kept_by_nobody(cushim_stream stream) {
   uint32_t number = 0;
-  cushim_place to = cushim_at_buffer(with.buffer, 0), from = cushim_at_host(&number);
+  cushim_endpoint to = cushim_endpoint_buffer(with.buffer, 0), from = cushim_endpoint_host(&number);
   return cushim_stream_copy(stream, &to, &from, 4);
 }
 
-static cushim_status copy_kept_by_caller(cushim_stream stream) { return copy_from_host(stream, CUSHIM_PLACE_CALLER_KEEPS); }
+static cushim_status copy_kept_by_caller(cushim_stream stream) { return copy_from_host(stream, CUSHIM_ENDPOINT_CALLER_KEEPS); }
 static cushim_status copy_nothing(cushim_stream stream) {
-  cushim_place to = cushim_at_buffer(with.buffer, 0), from = cushim_at_buffer(with.second, 0);
+  cushim_endpoint to = cushim_endpoint_buffer(with.buffer, 0), from = cushim_endpoint_buffer(with.second, 0);
   return cushim_stream_copy(stream, &to, &from, 0);
 }
 
@@ -168,14 +168,14 @@ static cushim_status copy_3d(cushim_stream stream) {
   cushim_extent extent = {4, 2, 1};
   memset(&to, 0, sizeof to);
   memset(&from, 0, sizeof from);
-  to.place = cushim_at_buffer(with.buffer, 0);
-  from.place = cushim_at_buffer(with.second, 0);
+  to.endpoint = cushim_endpoint_buffer(with.buffer, 0);
+  from.endpoint = cushim_endpoint_buffer(with.second, 0);
   to.pitch = from.pitch = 16;
   return cushim_stream_copy_3d(stream, &to, &from, &extent);
 }
 
 static cushim_status copy_with_attributes(cushim_stream stream) {
-  cushim_place to = cushim_at_buffer(with.buffer, 0), from = cushim_at_buffer(with.second, 0);
+  cushim_endpoint to = cushim_endpoint_buffer(with.buffer, 0), from = cushim_endpoint_buffer(with.second, 0);
   cushim_copy_attributes attributes;
   memset(&attributes, 0, sizeof attributes);
   return cushim_stream_copy_with_attributes(stream, &to, &from, 4, &attributes);
@@ -184,8 +184,8 @@ static cushim_status copy_with_attributes(cushim_stream stream) {
 static cushim_status copy_batch(cushim_stream stream) {
   cushim_copy copy;
   memset(&copy, 0, sizeof copy);
-  copy.to = cushim_at_buffer(with.buffer, 0);
-  copy.from = cushim_at_buffer(with.second, 0);
+  copy.to = cushim_endpoint_buffer(with.buffer, 0);
+  copy.from = cushim_endpoint_buffer(with.second, 0);
   copy.bytes = 4;
   return cushim_stream_copy_batch(stream, &copy, 1, NULL, 0, NULL);
 }
@@ -193,7 +193,7 @@ static cushim_status copy_batch(cushim_stream stream) {
 static cushim_status fill(cushim_stream stream) { return fill_buffer(stream, with.buffer, 0, 1, 4); }
 
 static cushim_status fill_2d(cushim_stream stream) {
-  cushim_place to = cushim_at_buffer(with.buffer, 0);
+  cushim_endpoint to = cushim_endpoint_buffer(with.buffer, 0);
   return cushim_stream_fill_2d(stream, &to, 64, 1, 1, 4, 2);
 }
 
@@ -201,27 +201,27 @@ static cushim_status memory_operations(cushim_stream stream) {
   cushim_memory_operation operation;
   memset(&operation, 0, sizeof operation);
   operation.action = CUSHIM_MEMORY_WRITE_32;
-  operation.at = cushim_at_device(slot(61));
+  operation.at = cushim_endpoint_device(slot(61));
   return cushim_stream_memory_operations(stream, &operation, 1);
 }
 
 /* Managed memory. */
 static cushim_status prefetch(cushim_stream stream) {
-  const cushim_location host = CUSHIM_ON_HOST;
+  const cushim_location host = cushim_location_host();
   return cushim_stream_prefetch(stream, &with.range, &host);
 }
 static cushim_status prefetch_batch(cushim_stream stream) {
-  const cushim_location host = CUSHIM_ON_HOST;
+  const cushim_location host = cushim_location_host();
   return cushim_stream_prefetch_batch(stream, &with.range, 1, &host, 1, NULL);
 }
 static cushim_status discard(cushim_stream stream) { return cushim_stream_discard(stream, &with.range); }
 static cushim_status discard_batch(cushim_stream stream) { return cushim_stream_discard_batch(stream, &with.range, 1, NULL); }
 static cushim_status discard_prefetch(cushim_stream stream) {
-  const cushim_location host = CUSHIM_ON_HOST;
+  const cushim_location host = cushim_location_host();
   return cushim_stream_discard_prefetch(stream, &with.range, &host);
 }
 static cushim_status discard_prefetch_batch(cushim_stream stream) {
-  const cushim_location host = CUSHIM_ON_HOST;
+  const cushim_location host = cushim_location_host();
   return cushim_stream_discard_prefetch_batch(stream, &with.range, 1, &host, 1, NULL);
 }
 
@@ -241,7 +241,7 @@ static cushim_status allocate_of_pool(cushim_stream stream) {
   return cushim_resource_allocate(with.pool, stream, 64, &pointer);
 }
 
-static cushim_status deallocate(cushim_stream stream) { return cushim_resource_deallocate(with.pool, stream, with.pooled, 256); }
+static cushim_status deallocate(cushim_stream stream) { return cushim_resource_free(with.pool, stream, with.pooled, 256); }
 
 static cushim_status create_buffer(cushim_stream stream) {
   cushim_buffer buffer = NULL;
@@ -261,7 +261,7 @@ static cushim_status create_scratch(cushim_stream stream) {
 
 static cushim_status allocate_of_device(cushim_stream stream) {
   cushim_buffer buffer = NULL;
-  return cushim_device_allocate(all.device, stream, 64, &buffer);
+  return cushim_buffer_create_default(all.device, stream, 64, &buffer);
 }
 
 /* The rest. */
@@ -286,9 +286,9 @@ static cushim_status launch_packed(cushim_stream stream) {
 
 static void call_nothing(void *data) { (void)data; }
 
-static cushim_status host_function(cushim_stream stream) { return cushim_stream_host_function(stream, call_nothing, NULL, NULL); }
+static cushim_status host_function(cushim_stream stream) { return cushim_stream_launch_host_function(stream, call_nothing, NULL, NULL); }
 static cushim_status host_function_bytes(cushim_stream stream) {
-  return cushim_stream_host_function_bytes(stream, call_nothing, "bytes", 5);
+  return cushim_stream_launch_host_function_bytes(stream, call_nothing, "bytes", 5);
 }
 static cushim_status upload(cushim_stream stream) { return cushim_exec_upload(with.exec, stream); }
 static cushim_status instantiate(cushim_stream stream) {
@@ -484,7 +484,7 @@ static void programmatic_event(int is_ended) {
   CHECK_CONTAINS(last_message(), "was last recorded in a stream that was being captured");
   CHECK_OK(cushim_stream_wait_event(other, event));
   append_in(other, 1, 2);
-  CHECK_OK(cushim_stream_host_function(other, count_call, &called, &owner));
+  CHECK_OK(cushim_stream_launch_host_function(other, count_call, &called, &owner));
   CHECK(called == 0);
   if (is_ended) {
     CHECK_OK(cushim_event_record(with.inside, other));

@@ -6,15 +6,15 @@ int main(void) {
   cushim_resource pool;
   cushim_buffer buffer = NULL;
   cushim_graph graph;
-  cushim_place gone, there;
+  cushim_endpoint gone, there;
   cushim_region gone_rows, there_rows;
   cushim_node fill, rows = NULL, copy = NULL, box = NULL;
   check_begin();
   if (!open_graphs()) return close_graphs();
   CHECK_OK(cushim_device_get_resource(all.device, &pool));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffer));
-  there = cushim_at_device(memory);
-  gone = cushim_at_buffer(buffer, 0);
+  there = cushim_endpoint_device(memory);
+  gone = cushim_endpoint_buffer(buffer, 0);
   gone_rows = cushim_region_at(gone, 8);
   there_rows = cushim_region_at(there, 8);
   graph = new_graph();

@@ -197,112 +197,112 @@ static int grid_told(cushim_node node, cushim_exec exec) {
 /* Copies: one end, the other, kept bytes, a box. */
 
 static cushim_status copy_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
-  cushim_place to = cushim_at_device(memory), from = owned_slot(SOURCES + 1, owner);
+  cushim_endpoint to = cushim_endpoint_device(memory), from = owned_slot(SOURCES + 1, owner);
   return cushim_graph_add_copy(graph, NULL, 0, &to, &from, 4, node);
 }
 
 static cushim_status copy_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
-  cushim_place from = owned_slot(SOURCES + value, owner);
+  cushim_endpoint from = owned_slot(SOURCES + value, owner);
   return cushim_node_set_copy(node, exec, NULL, &from, 0);
 }
 
 static cushim_status copy_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
-  cushim_place to = owned_slot(0, owner), from = cushim_at_host(values); /* nobody keeps it */
+  cushim_endpoint to = owned_slot(0, owner), from = cushim_endpoint_host(values); /* nobody keeps it */
   return cushim_node_set_copy(node, exec, &to, &from, 4);
 }
 
 static int copy_told(cushim_node node, cushim_exec exec) {
   cushim_copy_node now = CUSHIM_OPTIONS(cushim_copy_node);
   CHECK_OK(cushim_node_get_copy(node, exec, &now));
-  if (now.to.place.address != memory || now.extent.width != 4) return 0;
-  return (int)((now.from.place.address - slot(SOURCES)) / 4);
+  if (now.to.endpoint.address != memory || now.extent.width != 4) return 0;
+  return (int)((now.from.endpoint.address - slot(SOURCES)) / 4);
 }
 
 static cushim_status target_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
-  cushim_place to = owned_slot(1, owner), from = cushim_at_device(slot(SOURCES + 5));
+  cushim_endpoint to = owned_slot(1, owner), from = cushim_endpoint_device(slot(SOURCES + 5));
   return cushim_graph_add_copy(graph, NULL, 0, &to, &from, 4, node);
 }
 
 static cushim_status target_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
-  cushim_place to = owned_slot(value, owner);
+  cushim_endpoint to = owned_slot(value, owner);
   return cushim_node_set_copy(node, exec, &to, NULL, 0);
 }
 
 static int target_told(cushim_node node, cushim_exec exec) {
   cushim_copy_node now = CUSHIM_OPTIONS(cushim_copy_node);
   CHECK_OK(cushim_node_get_copy(node, exec, &now));
-  if (now.from.place.address != slot(SOURCES + 5) || now.extent.width != 4) return 0;
-  return (int)((now.to.place.address - memory) / 4);
+  if (now.from.endpoint.address != slot(SOURCES + 5) || now.extent.width != 4) return 0;
+  return (int)((now.to.endpoint.address - memory) / 4);
 }
 
-static cushim_place kept_number(uint32_t *number) {
-  cushim_place from = cushim_at_host(number);
-  from.flags = CUSHIM_PLACE_KEEP_BYTES;
+static cushim_endpoint kept_number(uint32_t *number) {
+  cushim_endpoint from = cushim_endpoint_host(number);
+  from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   return from;
 }
 
 static cushim_status bytes_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
   uint32_t number = 1;
-  cushim_place to = owned_slot(0, owner), from = kept_number(&number);
+  cushim_endpoint to = owned_slot(0, owner), from = kept_number(&number);
   return cushim_graph_add_copy(graph, NULL, 0, &to, &from, 4, node);
 }
 
 static cushim_status bytes_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   uint32_t number = values[value];
-  cushim_place to = owned_slot(0, owner), from = kept_number(&number);
+  cushim_endpoint to = owned_slot(0, owner), from = kept_number(&number);
   return cushim_node_set_copy(node, exec, &to, &from, 4);
 }
 
 static cushim_status bytes_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
-  cushim_place to = owned_slot(0, owner), from = kept_number(&values[1]);
+  cushim_endpoint to = owned_slot(0, owner), from = kept_number(&values[1]);
   return cushim_node_set_copy(node, exec, &to, &from, 0); /* how many are to be kept? */
 }
 
 static int bytes_told(cushim_node node, cushim_exec exec) {
   cushim_copy_node now = CUSHIM_OPTIONS(cushim_copy_node);
   CHECK_OK(cushim_node_get_copy(node, exec, &now));
-  if (now.to.place.address != memory || now.extent.width != 4) return 0;
-  return (int)*(const uint32_t *)(uintptr_t)now.from.place.address;
+  if (now.to.endpoint.address != memory || now.extent.width != 4) return 0;
+  return (int)*(const uint32_t *)(uintptr_t)now.from.endpoint.address;
 }
 
 static const cushim_extent box = {4, 2, 1};
 
 static cushim_status box_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
-  cushim_region to = cushim_region_at(cushim_at_device(memory), 8), from = cushim_region_at(owned_slot(SOURCES + 1, owner), 8);
+  cushim_region to = cushim_region_at(cushim_endpoint_device(memory), 8), from = cushim_region_at(owned_slot(SOURCES + 1, owner), 8);
   return cushim_graph_add_copy_3d(graph, NULL, 0, &to, &from, &box, node);
 }
 
 static cushim_status box_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
-  cushim_region to = cushim_region_at(cushim_at_device(memory), 8), from = cushim_region_at(owned_slot(SOURCES + value, owner), 8);
+  cushim_region to = cushim_region_at(cushim_endpoint_device(memory), 8), from = cushim_region_at(owned_slot(SOURCES + value, owner), 8);
   return cushim_node_set_copy_3d(node, exec, &to, &from, &box);
 }
 
 static cushim_status box_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
-  cushim_region to = cushim_region_at(cushim_at_device(memory), 8), from = cushim_region_at(owned_slot(0, owner), 2);
+  cushim_region to = cushim_region_at(cushim_endpoint_device(memory), 8), from = cushim_region_at(owned_slot(0, owner), 2);
   return cushim_node_set_copy_3d(node, exec, &to, &from, &box); /* rows of four bytes, two bytes apart */
 }
 
 static int box_told(cushim_node node, cushim_exec exec) {
   cushim_copy_node now = CUSHIM_OPTIONS(cushim_copy_node);
   CHECK_OK(cushim_node_get_copy(node, exec, &now));
-  if (!now.is_3d || now.to.place.address != memory || now.extent.height != 2) return 0;
-  return (int)((now.from.place.address - slot(SOURCES)) / 4);
+  if (!now.is_3d || now.to.endpoint.address != memory || now.extent.height != 2) return 0;
+  return (int)((now.from.endpoint.address - slot(SOURCES)) / 4);
 }
 
 /* Memsets: with the memory, without, of rows. */
 
 static cushim_status fill_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
-  cushim_place to = owned_slot(0, owner);
+  cushim_endpoint to = owned_slot(0, owner);
   return cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, node);
 }
 
 static cushim_status fill_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
-  cushim_place to = owned_slot(0, owner);
+  cushim_endpoint to = owned_slot(0, owner);
   return cushim_node_set_fill(node, exec, &to, values[value], 4, 1);
 }
 
 static cushim_status fill_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
-  cushim_place to = owned_slot(0, owner);
+  cushim_endpoint to = owned_slot(0, owner);
   return cushim_node_set_fill(node, exec, &to, 1, 3, 1); /* no value has three bytes */
 }
 
@@ -318,17 +318,17 @@ static cushim_status value_set(cushim_node node, cushim_exec exec, int value, co
 }
 
 static cushim_status rows_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
-  cushim_place to = owned_slot(0, owner);
+  cushim_endpoint to = owned_slot(0, owner);
   return cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, 1, 4, 1, 2, node);
 }
 
 static cushim_status rows_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
-  cushim_place to = owned_slot(0, owner);
+  cushim_endpoint to = owned_slot(0, owner);
   return cushim_node_set_fill_2d(node, exec, &to, 8, values[value], 4, 1, 2);
 }
 
 static cushim_status rows_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
-  cushim_place to = owned_slot(0, owner);
+  cushim_endpoint to = owned_slot(0, owner);
   return cushim_node_set_fill_2d(node, exec, &to, 8, 1, 3, 1, 2);
 }
 
@@ -519,7 +519,7 @@ static int does(cushim_exec exec) {
   int value;
   clear_memory();
   for (value = 1; value < VALUES; value++) {
-    cushim_place to = cushim_at_device(slot(SOURCES + value));
+    cushim_endpoint to = cushim_endpoint_device(slot(SOURCES + value));
     CHECK_OK(cushim_stream_fill(all.stream, &to, values[value], 4, 1));
   }
   seen = 0;

@@ -151,7 +151,7 @@ static cushim_status be_embedded(struct scene *scene) {
   cushim_status status = cushim_builder_get_graph(scene->it, &graph);
   if (status != 0) return status;
   other = begun();
-  status = cushim_builder_embed(other, graph, CUSHIM_CHILD_CLONE, NULL);
+  status = cushim_builder_add_child(other, graph, CUSHIM_CHILD_CLONE, NULL);
   CHECK_OK(cushim_builder_destroy(other));
   return status;
 }
@@ -182,7 +182,7 @@ static cushim_status join_none(struct scene *scene) { return cushim_builder_join
 
 static cushim_status join_itself(struct scene *scene) { return cushim_builder_join(scene->it, &scene->it, 1); }
 
-static cushim_status embed(struct scene *scene) { return cushim_builder_embed(scene->it, scene->other, CUSHIM_CHILD_CLONE, NULL); }
+static cushim_status embed(struct scene *scene) { return cushim_builder_add_child(scene->it, scene->other, CUSHIM_CHILD_CLONE, NULL); }
 
 static cushim_status create_condition(struct scene *scene) {
   cushim_condition_options options = CUSHIM_OPTIONS(cushim_condition_options);

@@ -26,7 +26,7 @@ static void clear_traces(void) {
 
 static struct traces traces_now(void) {
   struct traces traces;
-  cushim_place to = cushim_at_host(traces.numbers), from = cushim_at_device(memory);
+  cushim_endpoint to = cushim_endpoint_host(traces.numbers), from = cushim_endpoint_device(memory);
   memset(&traces, 0, sizeof traces);
   CHECK_OK(cushim_context_copy(all.context, &to, &from, sizeof traces.numbers));
   memcpy(traces.page, page, sizeof traces.page);
@@ -34,13 +34,13 @@ static struct traces traces_now(void) {
   return traces;
 }
 
-static cushim_place pinned(int index) {
-  cushim_place place = cushim_at_host(page + index);
-  place.flags = CUSHIM_PLACE_CALLER_KEEPS;
+static cushim_endpoint pinned(int index) {
+  cushim_endpoint place = cushim_endpoint_host(page + index);
+  place.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   return place;
 }
 
-static void copy_in(cushim_stream stream, cushim_place to, cushim_place from, size_t bytes) {
+static void copy_in(cushim_stream stream, cushim_endpoint to, cushim_endpoint from, size_t bytes) {
   CHECK_OK(cushim_stream_copy(stream, &to, &from, bytes));
 }
 
@@ -61,27 +61,27 @@ static void packed(cushim_stream stream) {
 }
 
 static void fills(cushim_stream stream) {
-  cushim_place to = cushim_at_device(slot(0));
+  cushim_endpoint to = cushim_endpoint_device(slot(0));
   CHECK_OK(cushim_stream_fill(stream, &to, 0xa5, 1, 7));
-  to = cushim_at_device(slot(8));
+  to = cushim_endpoint_device(slot(8));
   CHECK_OK(cushim_stream_fill(stream, &to, 0x1234, 2, 5));
-  to = cushim_at_device(slot(16));
+  to = cushim_endpoint_device(slot(16));
   CHECK_OK(cushim_stream_fill(stream, &to, 0x89abcdef, 4, 9));
-  to = cushim_at_device(slot(32));
+  to = cushim_endpoint_device(slot(32));
   CHECK_OK(cushim_stream_fill_2d(stream, &to, 64, 0x77, 1, 9, 3));
   CHECK_OK(cushim_stream_fill_2d(stream, &to, 128, 0x1111, 2, 3, 2)); /* over it */
 }
 
 static void copies(cushim_stream stream) {
   static const uint32_t source[] = {11, 22, 33, 44};
-  cushim_place from = cushim_at_host(source);
-  from.flags = CUSHIM_PLACE_KEEP_BYTES;
-  copy_in(stream, cushim_at_device(slot(4)), from, sizeof source);
-  copy_in(stream, cushim_at_device(slot(9)), cushim_at_device(slot(5)), 8);
-  copy_in(stream, pinned(0), cushim_at_device(slot(4)), 32);
-  copy_in(stream, cushim_at_device(slot(20)), pinned(0), 32);
+  cushim_endpoint from = cushim_endpoint_host(source);
+  from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
+  copy_in(stream, cushim_endpoint_device(slot(4)), from, sizeof source);
+  copy_in(stream, cushim_endpoint_device(slot(9)), cushim_endpoint_device(slot(5)), 8);
+  copy_in(stream, pinned(0), cushim_endpoint_device(slot(4)), 32);
+  copy_in(stream, cushim_endpoint_device(slot(20)), pinned(0), 32);
   copy_in(stream, pinned(16), pinned(1), 12);
-  copy_in(stream, cushim_at_device(slot(40)), cushim_at_device(slot(4)), 0);
+  copy_in(stream, cushim_endpoint_device(slot(40)), cushim_endpoint_device(slot(4)), 0);
 }
 
 static void boxes(cushim_stream stream) {
@@ -91,11 +91,11 @@ static void boxes(cushim_stream stream) {
   memset(&to, 0, sizeof to);
   memset(&from, 0, sizeof from);
   for (i = 0; i < 8; i++) set_in(stream, i * 5, 100 + (uint32_t)i);
-  from.place = cushim_at_device(slot(0));
+  from.endpoint = cushim_endpoint_device(slot(0));
   from.pitch = 20;
   from.rows = 3;
   from.x = 4;
-  to.place = cushim_at_device(slot(64));
+  to.endpoint = cushim_endpoint_device(slot(64));
   to.pitch = 32;
   to.rows = 4;
   CHECK_OK(cushim_stream_copy_3d(stream, &to, &from, &extent));
@@ -113,16 +113,16 @@ static void host_functions(cushim_stream stream) {
   uint32_t digit, number = 42;
   for (digit = 1; digit <= 3; digit++) {
     append_in(stream, 0, digit);
-    copy_in(stream, pinned(0), cushim_at_device(slot(0)), 4);
-    CHECK_OK(cushim_stream_host_function(stream, note, NULL, NULL));
+    copy_in(stream, pinned(0), cushim_endpoint_device(slot(0)), 4);
+    CHECK_OK(cushim_stream_launch_host_function(stream, note, NULL, NULL));
   }
-  CHECK_OK(cushim_stream_host_function_bytes(stream, note_bytes, &number, sizeof number));
+  CHECK_OK(cushim_stream_launch_host_function_bytes(stream, note_bytes, &number, sizeof number));
 }
 
 static void owners(cushim_stream stream) {
   static int releases;
   cushim_owner owner = counted(&releases);
-  cushim_place to = owned_slot(2, &owner);
+  cushim_endpoint to = owned_slot(2, &owner);
   cushim_owned_pointer pointer;
   cushim_arg args[2];
   const uint32_t digit = 6;
@@ -140,7 +140,7 @@ static void forks(cushim_stream stream) {
   append_in(side, 1, 2);
   append_in(stream, 2, 3);
   CHECK_OK(cushim_stream_wait_stream(stream, side));
-  copy_in(stream, cushim_at_device(slot(5)), cushim_at_device(slot(0)), 12);
+  copy_in(stream, cushim_endpoint_device(slot(5)), cushim_endpoint_device(slot(0)), 12);
   CHECK_OK(cushim_event_record(marks[0], stream));
   CHECK_OK(cushim_stream_wait_event(side, marks[0]));
   append_in(side, 5, 7);
@@ -159,11 +159,11 @@ static void events(cushim_stream stream) {
 
 static void memory_comes_and_goes(cushim_stream stream) {
   uint64_t pointer = 0;
-  cushim_place there;
+  cushim_endpoint there;
   CHECK_OK(cushim_stream_allocate(stream, 256, &pointer));
-  there = cushim_at_device(pointer);
+  there = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_stream_fill(stream, &there, 0x5a, 1, 64));
-  copy_in(stream, cushim_at_device(slot(10)), there, 64);
+  copy_in(stream, cushim_endpoint_device(slot(10)), there, 64);
   CHECK_OK(cushim_stream_free(stream, pointer));
 }
 
@@ -171,14 +171,14 @@ static void values(cushim_stream stream) {
   cushim_memory_operation operations[3];
   memset(operations, 0, sizeof operations);
   operations[0].action = CUSHIM_MEMORY_WRITE_32;
-  operations[0].at = cushim_at_device(slot(0));
+  operations[0].at = cushim_endpoint_device(slot(0));
   operations[0].value = 99;
   operations[1].action = CUSHIM_MEMORY_WAIT_32;
   operations[1].flags = CU_STREAM_WAIT_VALUE_EQ;
-  operations[1].at = cushim_at_device(slot(0));
+  operations[1].at = cushim_endpoint_device(slot(0));
   operations[1].value = 99;
   operations[2].action = CUSHIM_MEMORY_WRITE_64;
-  operations[2].at = cushim_at_device(slot(2));
+  operations[2].at = cushim_endpoint_device(slot(2));
   operations[2].value = 0x100000005;
   CHECK_OK(cushim_stream_memory_operations(stream, operations, 3));
   append_in(stream, 0, 1);

@@ -82,7 +82,7 @@ static void append_on(struct sink *sink, int side, int index, uint32_t digit) {
   CHECK_OK(cushim_graph_add_kernel(sink->graph, &after.node, after.count, sides[side].kernel, &config, args, 2, &sink->last[side]));
 }
 
-static void copy_on(struct sink *sink, int side, cushim_place to, cushim_place from, size_t bytes) {
+static void copy_on(struct sink *sink, int side, cushim_endpoint to, cushim_endpoint from, size_t bytes) {
   const struct after after = after_on(sink, side);
   if (sink->graph == NULL) {
     CHECK_OK(cushim_stream_copy(sink->streams[side], &to, &from, bytes));
@@ -112,8 +112,8 @@ static void wait_on(struct sink *sink, int side) {
   CHECK_OK(cushim_graph_add_empty(sink->graph, both, both[1] != NULL ? 2 : 1, &sink->last[side]));
 }
 
-static cushim_place there(int side, int index) {
-  cushim_place place = cushim_at_device(number_of(side, index));
+static cushim_endpoint there(int side, int index) {
+  cushim_endpoint place = cushim_endpoint_device(number_of(side, index));
   place.context = sides[side].context;
   return place;
 }
@@ -133,15 +133,15 @@ static void work(struct sink *sink) {
   copy_on(sink, 0, there(1, 8), there(0, 0), 8); /* to the second */
   memset(&to, 0, sizeof to);
   memset(&from, 0, sizeof from);
-  from.place = there(1, 8);
+  from.endpoint = there(1, 8);
   from.pitch = 16;
-  to.place = there(0, 16);
+  to.endpoint = there(0, 16);
   to.pitch = 32;
   copy_box_on(sink, 0, to, from, extent); /* and back */
-  copy_on(sink, 0, cushim_at_buffer(sides[0].buffer, 0), there(0, 16), 8);
-  copy_on(sink, 0, there(1, 32), cushim_at_buffer(sides[0].buffer, 0), 8); /* from a pool of the first */
-  copy_on(sink, 0, cushim_at_buffer(sides[1].buffer, 8), there(0, 16), 8); /* to a pool of the second */
-  copy_on(sink, 0, there(0, 32), cushim_at_buffer(sides[1].buffer, 8), 8);
+  copy_on(sink, 0, cushim_endpoint_buffer(sides[0].buffer, 0), there(0, 16), 8);
+  copy_on(sink, 0, there(1, 32), cushim_endpoint_buffer(sides[0].buffer, 0), 8); /* from a pool of the first */
+  copy_on(sink, 0, cushim_endpoint_buffer(sides[1].buffer, 8), there(0, 16), 8); /* to a pool of the second */
+  copy_on(sink, 0, there(0, 32), cushim_endpoint_buffer(sides[1].buffer, 8), 8);
 }
 
 struct results {
@@ -161,7 +161,7 @@ static struct results results_now(void) {
   int i;
   for (i = 0; i < 2; i++) CHECK_OK(cushim_context_synchronize(sides[i].context)); /* either may have the last work of the other */
   for (i = 0; i < 2; i++) {
-    cushim_place to = cushim_at_host(results.numbers[i]), from = cushim_at_device(sides[i].memory);
+    cushim_endpoint to = cushim_endpoint_host(results.numbers[i]), from = cushim_endpoint_device(sides[i].memory);
     CHECK_OK(cushim_context_copy(sides[i].context, &to, &from, sizeof results.numbers[i]));
   }
   return results;
@@ -241,7 +241,7 @@ static void captured_from_both(void) {
 static void between_pools(int side, int has_access) {
   cushim_builder builder = NULL;
   cushim_graph graph = NULL;
-  cushim_place to = cushim_at_buffer(sides[1].buffer, 0), from = cushim_at_buffer(sides[0].buffer, 0);
+  cushim_endpoint to = cushim_endpoint_buffer(sides[1].buffer, 0), from = cushim_endpoint_buffer(sides[0].buffer, 0);
   cushim_status status;
   CHECK_OK(cushim_builder_create(sides[side].context, NULL, &builder));
   CHECK_OK(cushim_builder_begin(builder));
@@ -272,12 +272,12 @@ static void between_pools(int side, int has_access) {
 static void refused(void) {
   cushim_builder builder = NULL;
   cushim_graph graph = NULL;
-  cushim_place to, from;
+  cushim_endpoint to, from;
   uint32_t number = 0;
   CHECK_OK(cushim_builder_create(sides[0].context, NULL, &builder));
   CHECK_OK(cushim_builder_begin(builder));
   to = there(1, 0);
-  from = cushim_at_host(&number);
+  from = cushim_endpoint_host(&number);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(cushim_builder_stream(builder), &to, &from, 4));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_wait_stream(cushim_builder_stream(builder), sides[1].stream));
   CHECK_OK(cushim_builder_end(builder, &graph));
@@ -303,9 +303,9 @@ static void with_two_devices(void) {
   if (reach[0] && reach[1]) {
     cushim_resource pool = NULL;
     CHECK_OK(cushim_device_get_resource(sides[0].device, &pool));
-    CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_ADD, &sides[1].device, 1));
+    CHECK_OK(cushim_resource_add_peers(pool, &sides[1].device, 1));
     for (i = 0; i < 2; i++) between_pools(i, 1);
-    CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_REMOVE, &sides[1].device, 1));
+    CHECK_OK(cushim_resource_remove_peers(pool, &sides[1].device, 1));
     for (i = 0; i < 2; i++) CHECK_OK(cushim_context_enable_peer_access(sides[i].context, sides[1 - i].context));
     each_way();
     for (i = 0; i < 2; i++) {

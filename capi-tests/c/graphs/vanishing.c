@@ -17,7 +17,7 @@ static void nothing(void *data) { (void)data; }
 
 static cushim_status add_one(cushim_graph graph, int call) {
   cushim_owner owner = {&was_released, count_release};
-  cushim_place to = cushim_at_device(memory);
+  cushim_endpoint to = cushim_endpoint_device(memory);
   cushim_owned_pointer pointer = {memory, {&was_released, count_release}};
   const uint32_t number = 1;
   cushim_arg args[2];
@@ -120,7 +120,7 @@ int main(void) {
   }
   __atomic_store_n(&over, 1, __ATOMIC_SEQ_CST);
   for (i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
-  CHECK_OK(cushim_flush_callbacks(20000, &done));
+  CHECK_OK(cushim_flush_callbacks(20000000000ull, &done));
   CHECK(done == 1 && was_released == taken);
   if (version >= 12030) close_conditions();
   return close_graphs();

@@ -3,18 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static cushim_place device_place(uint64_t address) {
-  cushim_place place;
+static cushim_endpoint device_place(uint64_t address) {
+  cushim_endpoint place;
   memset(&place, 0, sizeof place);
-  place.kind = CUSHIM_PLACE_DEVICE;
+  place.kind = CUSHIM_ENDPOINT_DEVICE;
   place.address = address;
   return place;
 }
 
-static cushim_place host_place(void *address) {
-  cushim_place place;
+static cushim_endpoint host_place(void *address) {
+  cushim_endpoint place;
   memset(&place, 0, sizeof place);
-  place.kind = CUSHIM_PLACE_HOST;
+  place.kind = CUSHIM_ENDPOINT_HOST;
   place.address = (uint64_t)(uintptr_t)address;
   return place;
 }
@@ -30,7 +30,7 @@ int main(void) {
   cushim_device device;
   cushim_context context;
   cushim_stream stream;
-  cushim_place there, here;
+  cushim_endpoint there, here;
   uint64_t memory;
   unsigned char values[16];
   memset(&options, 0, sizeof options);

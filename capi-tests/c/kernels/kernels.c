@@ -74,7 +74,7 @@ static void synchronize(void) { CHECK_OK(cushim_stream_synchronize(all.stream));
 
 static uint32_t number_at(uint64_t pointer) {
   uint32_t number = 0;
-  cushim_place to = cushim_at_host(&number), from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(&number), from = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_context_copy(all.context, &to, &from, sizeof number));
   return number;
 }
@@ -421,13 +421,13 @@ static void owned_arguments(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(store, all.stream, &config, args, 2));
   args[0].size = 8;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(store, all.stream, NULL, args, 2));
-  CHECK_OK(cushim_flush_callbacks(20000, &done));
+  CHECK_OK(cushim_flush_callbacks(20000000000ull, &done));
   CHECK(released == 0);
   args[0].size = 0;
   CHECK_OK(cushim_kernel_launch(store, all.stream, NULL, args, 2));
   synchronize();
   CHECK(number_at(memory) == 55);
-  CHECK_OK(cushim_flush_callbacks(20000, &done));
+  CHECK_OK(cushim_flush_callbacks(20000000000ull, &done));
   CHECK(done == 1 && released == 1);
   CHECK_OK(cushim_kernel_destroy(store));
 }
@@ -716,7 +716,7 @@ static void wrapping(void) {
   CHECK_OK(cushim_kernel_destroy(wrapped));
   {
     int32_t done = 0;
-    CHECK_OK(cushim_flush_callbacks(20000, &done));
+    CHECK_OK(cushim_flush_callbacks(20000000000ull, &done));
   }
   CHECK(released == 1);
 }

@@ -16,7 +16,7 @@ static cushim_buffer attached_to_host(cushim_resource *resource) {
 static void used_in_its_stream(void) {
   cushim_resource resource = NULL;
   cushim_buffer buffer = attached_to_host(&resource);
-  cushim_range whole = cushim_range_of(buffer);
+  cushim_range whole = cushim_range_buffer(buffer, 0, 0);
   cushim_stream other = new_stream(all.context);
   const uint64_t pointer = cushim_buffer_pointer(buffer);
   CHECK_OK(cushim_stream_attach(all.stream, &whole, CUSHIM_ATTACH_SINGLE));
@@ -40,7 +40,7 @@ static void refused(void) {
   const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
   cushim_resource resource = NULL, pool = NULL;
   cushim_buffer buffer = attached_to_host(&resource), plain = NULL;
-  cushim_range whole = cushim_range_of(buffer), part = cushim_range_of(buffer), of_plain;
+  cushim_range whole = cushim_range_buffer(buffer, 0, 0), part = cushim_range_buffer(buffer, 0, 0), of_plain;
   cushim_stream legacy = NULL, foreign = new_stream(all.context);
   cushim_builder builder = NULL;
   cushim_graph graph = NULL;
@@ -53,7 +53,7 @@ static void refused(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_attach(all.stream, NULL, CUSHIM_ATTACH_GLOBAL));
   CHECK_OK(cushim_device_get_resource(all.device, &pool));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 4096, &plain));
-  of_plain = cushim_range_of(plain);
+  of_plain = cushim_range_buffer(plain, 0, 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_attach(all.stream, &of_plain, CUSHIM_ATTACH_GLOBAL));
   CHECK_CONTAINS(last_message(), "needs managed memory");
   CHECK_OK(cushim_buffer_destroy(plain));

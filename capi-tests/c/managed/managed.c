@@ -330,7 +330,7 @@ static void without_concurrent_access(void) {
   CHECK_CONTAINS(last_message(), "concurrent-managed-access");
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_context_advise(all.context, &whole, CU_MEM_ADVISE_SET_READ_MOSTLY, NULL));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_context_add_accessed_by(all.context, &whole, &host, 1));
-  CHECK_OK(cushim_flush_callbacks(10000, &done));
+  CHECK_OK(cushim_flush_callbacks(10000000000ull, &done));
   CHECK(done == 1 && lines_of_the_log == 1);
   CHECK_OK(cushim_log_set_callback(NULL, NULL, NULL, 0));
   CHECK_OK(cushim_context_free(all.context, whole.address));

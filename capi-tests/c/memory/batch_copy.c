@@ -15,16 +15,16 @@ static uint64_t there;
 /* The nth block goes to the device, or comes back. */
 static cushim_copy to_device(int n) {
   cushim_copy copy;
-  copy.to = cushim_at_device(there + (uint64_t)n * BYTES);
-  copy.from = cushim_at_host(source + n * BYTES);
+  copy.to = cushim_endpoint_device(there + (uint64_t)n * BYTES);
+  copy.from = cushim_endpoint_host(source + n * BYTES);
   copy.bytes = BYTES;
   return copy;
 }
 
 static cushim_copy from_device(int n) {
   cushim_copy copy;
-  copy.to = cushim_at_host(result + n * BYTES);
-  copy.from = cushim_at_auto(there + (uint64_t)n * BYTES);
+  copy.to = cushim_endpoint_host(result + n * BYTES);
+  copy.from = cushim_endpoint_auto(there + (uint64_t)n * BYTES);
   copy.bytes = BYTES;
   return copy;
 }
@@ -88,7 +88,7 @@ static void during_the_call(void) {
   for (i = 0; i < 2; i++) {
     memset(brief[i], 0x31 + i, sizeof brief[i]);
     copies[i] = to_device(i);
-    copies[i].from = cushim_at_host(brief[i]);
+    copies[i].from = cushim_endpoint_host(brief[i]);
     copies[i].bytes = sizeof brief[i];
   }
   if (version < 12080) {
@@ -136,10 +136,10 @@ static void refusals(void) {
   two[1].from.address = 0;
   refused(two, 2, NULL, 0, 1, "the source is NULL");
   two[1] = to_device(1);
-  two[1].to.kind = CUSHIM_PLACE_ARRAY;
+  two[1].to.kind = CUSHIM_ENDPOINT_ARRAY;
   refused(two, 2, NULL, 0, 1, "is an array");
   two[1] = to_device(1);
-  two[1].to.kind = (cushim_place_kind)77;
+  two[1].to.kind = (cushim_endpoint_kind)77;
   refused(two, 2, NULL, 0, 1, "kind is 77");
   two[1] = to_device(1);
   how[1].source_access = 9;
@@ -194,8 +194,8 @@ static void many(void) {
   fill_source(5);
   for (i = 0; i < MANY; i++) {
     const uint64_t offset = (uint64_t)(i % 512) * 64;
-    copies[i].to = cushim_at_device(there + offset);
-    copies[i].from = cushim_at_host(source + offset);
+    copies[i].to = cushim_endpoint_device(there + offset);
+    copies[i].from = cushim_endpoint_host(source + offset);
     copies[i].bytes = 64;
   }
   CHECK_OK(cushim_stream_copy_batch(all.stream, copies, MANY, NULL, 0, NULL));
@@ -208,7 +208,7 @@ static void many(void) {
 static void on_none(void) {
   cushim_copy copy;
   static unsigned char bytes[64];
-  copy.to = copy.from = cushim_at_host(bytes);
+  copy.to = copy.from = cushim_endpoint_host(bytes);
   copy.bytes = 64;
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_stream_copy_batch(all.stream, &copy, 1, NULL, 0, NULL));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_stream_copy_with_attributes(all.stream, &copy.to, &copy.from, 64, NULL));

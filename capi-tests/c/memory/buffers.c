@@ -311,8 +311,8 @@ static void while_capturing(void) {
     CHECK(more == NULL);
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_allocate(pool, all.stream, BYTES, &pointer));
     CHECK(pointer == 0);
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_deallocate(pool, all.stream, 64, BYTES));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_device_allocate(all.device, all.stream, BYTES, &more));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_free(pool, all.stream, 64, BYTES));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_create_default(all.device, all.stream, BYTES, &more));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_on(buffer, all.stream));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(buffer, all.stream, NULL));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_create_scratch(pool, all.stream, NULL, BYTES, &more));
@@ -333,8 +333,8 @@ static void while_capturing(void) {
 static void copies_and_fills(void) {
   static unsigned char bytes[BYTES], ordinary[BYTES];
   cushim_buffer source = create(pool, all.stream), other = NULL, host = NULL, small = NULL, more = NULL;
-  cushim_place to = cushim_at_buffer(source, 16), from = cushim_at_auto((uint64_t)(uintptr_t)ordinary);
-  cushim_place end = cushim_at_buffer(source, BYTES - 8), start = cushim_at_buffer(source, 0);
+  cushim_endpoint to = cushim_endpoint_buffer(source, 16), from = cushim_endpoint_auto((uint64_t)(uintptr_t)ordinary);
+  cushim_endpoint end = cushim_endpoint_buffer(source, BYTES - 8), start = cushim_endpoint_buffer(source, 0);
   cushim_resource pinned;
   struct busy busy;
   size_t i;
@@ -350,7 +350,7 @@ static void copies_and_fills(void) {
   memcpy(bytes, (void *)(uintptr_t)pointer_of(host), BYTES);
   CHECK(bytes[15] == 7 && memcmp(bytes + 16, ordinary, 100) == 0 && bytes[116] == 7);
   /* A part at the very end, and one byte more. */
-  to = cushim_at_buffer(source, BYTES - 100);
+  to = cushim_endpoint_buffer(source, BYTES - 100);
   CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 100));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &to, &from, 101));
   CHECK_CONTAINS(last_message(), "100 bytes left");
@@ -361,7 +361,7 @@ static void copies_and_fills(void) {
   /* A handle is no address, whatever sort of place it is said to be. */
   to = start;
   for (i = 0; i < 3; i++) {
-    to.kind = (const cushim_place_kind[]){CUSHIM_PLACE_HOST, CUSHIM_PLACE_DEVICE, CUSHIM_PLACE_AUTO}[i];
+    to.kind = (const cushim_endpoint_kind[]){CUSHIM_ENDPOINT_HOST, CUSHIM_ENDPOINT_DEVICE, CUSHIM_ENDPOINT_AUTO}[i];
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &to, &from, 1));
     CHECK_CONTAINS(last_message(), "is a handle, not an address");
   }
@@ -417,7 +417,7 @@ static void between_places(void) {
     cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
     options.choice = CUSHIM_POOL_OWN;
     CHECK_OK(cushim_resource_create_device_pool(device, &options, &second));
-    CHECK_OK(cushim_resource_change_peers(second, CUSHIM_PEERS_ADD, &all.device, 1));
+    CHECK_OK(cushim_resource_add_peers(second, &all.device, 1));
     there = create(second, stream);
     CHECK_OK(cushim_stream_wait_stream(all.stream, stream));
     CHECK_OK(copy_buffer(all.stream, there, here));
@@ -497,7 +497,7 @@ static void on_none(void) {
   properties.struct_size = sizeof properties;
   CHECK_OK(cushim_buffer_get_properties(buffer, &properties));
   CHECK(properties.device == -1 && properties.host_accessible == 1);
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_device_allocate(all.device, all.stream, BYTES, &buffer));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_buffer_create_default(all.device, all.stream, BYTES, &buffer));
   CHECK(buffer == NULL);
   CHECK_OK(cushim_resource_create_device_pool(all.device, NULL, &resource));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_buffer_create(resource, all.stream, BYTES, &buffer));
@@ -521,7 +521,7 @@ int main(void) {
     on_none();
   } else {
     pool = new_pool();
-    CHECK_OK(cushim_resource_create_synchronous(all.context, &plain));
+    CHECK_OK(cushim_resource_create_device(all.context, &plain));
     what_it_is();
     without_bytes();
     holds();

@@ -67,7 +67,7 @@ static void holds(void) {
   memset(&functions, 0, sizeof functions);
   functions.struct_size = sizeof functions;
   functions.allocate = own_allocate;
-  functions.deallocate = count_free;
+  functions.free = count_free;
   CHECK_OK(cushim_resource_create_custom(all.driver, &functions, &resource));
   CHECK_OK(cushim_buffer_create(resource, NULL, 16 + 96, &buffer));
   options.code = kDLFloat;
@@ -145,7 +145,7 @@ static void leaks(void) {
   memset(&functions, 0, sizeof functions);
   functions.struct_size = sizeof functions;
   functions.allocate = own_allocate;
-  functions.deallocate = fail_to_free;
+  functions.free = fail_to_free;
   functions.properties = in_stream_order;
   CHECK_OK(cushim_resource_create_custom(all.driver, &functions, &resource));
   CHECK_OK(cushim_buffer_create(resource, stream, 64, &buffer));

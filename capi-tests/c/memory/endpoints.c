@@ -26,17 +26,17 @@ static int releases(void) {
   return __atomic_exchange_n(&released, 0, __ATOMIC_SEQ_CST);
 }
 
-static cushim_place owned(cushim_place place) {
+static cushim_endpoint owned(cushim_endpoint place) {
   place.owner = &owner;
   return place;
 }
 
-static cushim_place flagged(cushim_place place, uint32_t flags) {
+static cushim_endpoint flagged(cushim_endpoint place, uint32_t flags) {
   place.flags = flags;
   return place;
 }
 
-static cushim_place in_context(cushim_place place, cushim_context context) {
+static cushim_endpoint in_context(cushim_endpoint place, cushim_context context) {
   place.context = context;
   return place;
 }
@@ -62,11 +62,11 @@ static cushim_status tell(cushim_arg argument) {
   return cushim_kernel_launch(all.kernel, all.stream, NULL, args, 2);
 }
 
-static cushim_status tell_place(cushim_place place) { return tell(cushim_arg_place(&place)); }
+static cushim_status tell_place(cushim_endpoint place) { return tell(cushim_arg_endpoint(&place)); }
 
 static uint64_t told(void) {
   uint64_t address = 0;
-  cushim_place to = cushim_at_host(&address), from = cushim_at_device(device_memory);
+  cushim_endpoint to = cushim_endpoint_host(&address), from = cushim_endpoint_device(device_memory);
   CHECK_OK(cushim_stream_copy(all.stream, &to, &from, sizeof address));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   return address;
@@ -75,13 +75,13 @@ static uint64_t told(void) {
 /* Every function that takes endpoints, by number: each with the same two. */
 enum { FUNCTIONS = 12, IN_STREAM = 8 };
 
-static cushim_status use(int function, cushim_stream stream, cushim_context context, cushim_place to, cushim_place from) {
+static cushim_status use(int function, cushim_stream stream, cushim_context context, cushim_endpoint to, cushim_endpoint from) {
   const cushim_extent extent = {32, 2, 1};
   cushim_region rows = cushim_region_at(to, 32), columns = cushim_region_at(from, 32);
   cushim_copy copies[2];
   cushim_arg args[2];
-  args[0] = cushim_arg_place(&to);
-  args[1] = cushim_arg_place(&from);
+  args[0] = cushim_arg_endpoint(&to);
+  args[1] = cushim_arg_endpoint(&from);
   copies[0].to = copies[1].to = to;
   copies[0].from = copies[1].from = from;
   copies[0].bytes = copies[1].bytes = 64;
@@ -111,7 +111,7 @@ static int is_memset(int function) { return endpoints_of(function) == 1; }
 
 static int is_launch(int function) { return function == 7; }
 
-static cushim_status use_here(int function, cushim_place to, cushim_place from) {
+static cushim_status use_here(int function, cushim_endpoint to, cushim_endpoint from) {
   return use(function, all.stream, all.context, to, from);
 }
 
@@ -124,7 +124,7 @@ static int told_of(int passed, int function, const char *what) {
 
 /* An owner lives until the work is done, and no longer. */
 static void owners_are_released_when_it_is_done(void) {
-  const cushim_place to = owned(cushim_at_device(device_memory)), from = owned(cushim_at_device(device_memory + 1024));
+  const cushim_endpoint to = owned(cushim_endpoint_device(device_memory)), from = owned(cushim_endpoint_device(device_memory + 1024));
   struct busy busy;
   int i;
   for (i = 0; i < FUNCTIONS; i++) {
@@ -139,8 +139,8 @@ static void owners_are_released_when_it_is_done(void) {
   }
 }
 
-static void a_batch_whose_last_copy_is_bad(cushim_place to, cushim_place from, cushim_place odd) {
-  const cushim_place kept = flagged(cushim_at_device(device_memory), CUSHIM_PLACE_KEEP_BYTES);
+static void a_batch_whose_last_copy_is_bad(cushim_endpoint to, cushim_endpoint from, cushim_endpoint odd) {
+  const cushim_endpoint kept = flagged(cushim_endpoint_device(device_memory), CUSHIM_ENDPOINT_KEEP_BYTES);
   cushim_copy copies[2];
   copies[0].to = copies[1].to = to;
   copies[0].from = from;
@@ -153,20 +153,20 @@ static void a_batch_whose_last_copy_is_bad(cushim_place to, cushim_place from, c
 
 /* What fails releases nothing, whoever finds the fault. */
 static void nothing_is_released_by_a_failure(void) {
-  const cushim_place to = owned(cushim_at_device(device_memory)), from = owned(cushim_at_device(device_memory + 1024));
-  const cushim_place nowhere = owned(cushim_at_device(0)), beyond = owned(cushim_at_device(device_memory + BYTES - 1));
-  cushim_place odd = from;
+  const cushim_endpoint to = owned(cushim_endpoint_device(device_memory)), from = owned(cushim_endpoint_device(device_memory + 1024));
+  const cushim_endpoint nowhere = owned(cushim_endpoint_device(0)), beyond = owned(cushim_endpoint_device(device_memory + BYTES - 1));
+  cushim_endpoint odd = from;
   cushim_stream gone = new_stream(all.context);
   int i;
   CHECK_OK(cushim_stream_destroy(gone));
-  odd.kind = (cushim_place_kind)77;
+  odd.kind = (cushim_endpoint_kind)77;
   for (i = 0; i < FUNCTIONS; i++) {
     told_of(i >= IN_STREAM || use(i, gone, all.context, to, from) == CUSHIM_ERROR_INVALID_HANDLE, i, "a stale stream");
     told_of(i >= IN_STREAM || use(i, NULL, all.context, to, from) == CUSHIM_ERROR_STREAM_REQUIRED, i, "no stream");
     told_of(i < IN_STREAM || use(i, all.stream, NULL, to, from) == CUSHIM_ERROR_INVALID_HANDLE, i, "no context");
     told_of(use_here(i, odd, from) == CUSHIM_ERROR_INVALID_ARGUMENT, i, "a destination of no kind");
     told_of(is_memset(i) || use_here(i, to, odd) == CUSHIM_ERROR_INVALID_ARGUMENT, i, "a source of no kind");
-    told_of(use_here(i, flagged(to, CUSHIM_PLACE_CALLER_KEEPS), from) == CUSHIM_ERROR_INVALID_ARGUMENT, i, "kept twice");
+    told_of(use_here(i, flagged(to, CUSHIM_ENDPOINT_CALLER_KEEPS), from) == CUSHIM_ERROR_INVALID_ARGUMENT, i, "kept twice");
     told_of(use_here(i, flagged(to, 64), from) == CUSHIM_ERROR_INVALID_ARGUMENT, i, "flags that there are not");
     told_of(use_here(i, in_context(to, (cushim_context)(void *)all.stream), from) == CUSHIM_ERROR_INVALID_HANDLE, i, "no context's handle");
     if (is_launch(i)) continue; /* to which the memory means nothing */
@@ -182,23 +182,23 @@ static void nothing_is_released_by_a_failure(void) {
 /* A buffer keeps its own memory, and at most one thing keeps other memory. */
 static void what_keeps_the_memory(void) {
   unsigned char bytes[64] = {0};
-  const cushim_place buffer = cushim_at_buffer(all.buffer, 0), to = cushim_at_device(device_memory), from = cushim_at_host(bytes);
-  const uint32_t keep = CUSHIM_PLACE_KEEP_BYTES, caller = CUSHIM_PLACE_CALLER_KEEPS;
+  const cushim_endpoint buffer = cushim_endpoint_buffer(all.buffer, 0), to = cushim_endpoint_device(device_memory), from = cushim_endpoint_host(bytes);
+  const uint32_t keep = CUSHIM_ENDPOINT_KEEP_BYTES, caller = CUSHIM_ENDPOINT_CALLER_KEEPS;
   const struct {
-    cushim_place to, from;
+    cushim_endpoint to, from;
     const char *why;
   } refused[] = {
       {flagged(buffer, caller), from, "to: a buffer keeps its own memory"},
       {owned(buffer), from, "to: a buffer keeps its own memory"},
       {to, flagged(buffer, keep), "from: a buffer keeps its own memory"},
-      {to, owned(flagged(from, caller)), "from: one of CUSHIM_PLACE_KEEP_BYTES, CUSHIM_PLACE_CALLER_KEEPS and an owner"},
+      {to, owned(flagged(from, caller)), "from: one of CUSHIM_ENDPOINT_KEEP_BYTES, CUSHIM_ENDPOINT_CALLER_KEEPS and an owner"},
       {to, owned(flagged(from, keep)), "an owner keeps the memory, not several"},
       {to, flagged(from, keep | caller), "not several"},
-      {flagged(to, keep), from, "to: CUSHIM_PLACE_KEEP_BYTES is for a source in host memory"},
-      {flagged(from, keep), to, "to: CUSHIM_PLACE_KEEP_BYTES is for a source in host memory"},
-      {from, flagged(to, keep), "from: CUSHIM_PLACE_KEEP_BYTES is for a source in host memory"},
-      {to, flagged(cushim_at_auto((uint64_t)(uintptr_t)bytes), keep), "from: CUSHIM_PLACE_KEEP_BYTES is for a source in host memory"},
-      {to, flagged(from, 4), "from: flags is 0x4; there are CUSHIM_PLACE_KEEP_BYTES (1) and CUSHIM_PLACE_CALLER_KEEPS (2)"},
+      {flagged(to, keep), from, "to: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
+      {flagged(from, keep), to, "to: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
+      {from, flagged(to, keep), "from: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
+      {to, flagged(cushim_endpoint_auto((uint64_t)(uintptr_t)bytes), keep), "from: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
+      {to, flagged(from, 4), "from: flags is 0x4; there are CUSHIM_ENDPOINT_KEEP_BYTES (1) and CUSHIM_ENDPOINT_CALLER_KEEPS (2)"},
   };
   size_t i;
   int function;
@@ -230,7 +230,7 @@ static void bytes_are_kept(void) {
     CHECK_OK(set_bytes(all.context, device_memory, 0, 64));
     /* A driver may wait for the stream before it reads pageable memory, which kept bytes are. */
     if (i < IN_STREAM) busy_within(&busy, all.driver, all.stream, 50);
-    told_of(use_here(i, cushim_at_device(device_memory), flagged(cushim_at_host(bytes), CUSHIM_PLACE_KEEP_BYTES)) == CUSHIM_SUCCESS, i, "keeps bytes");
+    told_of(use_here(i, cushim_endpoint_device(device_memory), flagged(cushim_endpoint_host(bytes), CUSHIM_ENDPOINT_KEEP_BYTES)) == CUSHIM_SUCCESS, i, "keeps bytes");
     memset(bytes, 0xee, 64);
     free(bytes);
     if (i < IN_STREAM) busy_end(&busy);
@@ -243,8 +243,8 @@ static void bytes_are_kept(void) {
 static void rows_are_kept(void) {
   unsigned char *memory = (unsigned char *)malloc(64 + 16);
   const cushim_extent extent = {16, 2, 1};
-  cushim_region from = cushim_region_at(flagged(cushim_at_host(memory), CUSHIM_PLACE_KEEP_BYTES), 64);
-  cushim_region to = cushim_region_at(cushim_at_device(device_memory), 16);
+  cushim_region from = cushim_region_at(flagged(cushim_endpoint_host(memory), CUSHIM_ENDPOINT_KEEP_BYTES), 64);
+  cushim_region to = cushim_region_at(cushim_endpoint_device(device_memory), 16);
   if (!CHECK(memory != NULL)) return;
   memset(memory, 0x71, 16);
   memset(memory + 64, 0x72, 16);
@@ -258,21 +258,21 @@ static void rows_are_kept(void) {
 static void owners_are_drained(void) {
   static int lent;
   const cushim_owner pulled = {&lent, NULL};
-  cushim_place to = cushim_at_device(device_memory), from = cushim_at_device(device_memory + 1024);
-  cushim_item item;
+  cushim_endpoint to = cushim_endpoint_device(device_memory), from = cushim_endpoint_device(device_memory + 1024);
+  cushim_drain_item item;
   size_t count = 9;
   to.owner = &pulled;
   CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 64));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   flush_callbacks();
   CHECK_OK(cushim_drain(&item, sizeof item, 1, &count));
-  CHECK(count == 1 && item.kind == CUSHIM_ITEM_RELEASE && item.data == &lent);
+  CHECK(count == 1 && item.kind == CUSHIM_DRAIN_RELEASE && item.data == &lent);
 }
 
 /* A context that is another driver's, and one that is no object any more. */
 static void contexts(void) {
   cushim_driver_options options = CUSHIM_OPTIONS(cushim_driver_options);
-  const cushim_place to = cushim_at_device(device_memory), from = cushim_at_device(device_memory + 1024);
+  const cushim_endpoint to = cushim_endpoint_device(device_memory), from = cushim_endpoint_device(device_memory + 1024);
   cushim_driver none;
   cushim_context foreign, gone;
   int i;
@@ -301,40 +301,40 @@ static void arguments(void) {
   void *pinned = NULL;
   cushim_resource pool;
   cushim_buffer buffer;
-  cushim_place place = cushim_at_device(device_memory);
-  cushim_arg argument = cushim_arg_place(&place);
+  cushim_endpoint place = cushim_endpoint_device(device_memory);
+  cushim_arg argument = cushim_arg_endpoint(&place);
   CHECK_OK(cushim_device_get_resource(all.device, &pool));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 256, &buffer));
   CHECK_OK(cushim_context_allocate_host(all.context, 64, 0, &pinned));
   place.offset = 24;
   CHECK_OK(tell_place(place));
   CHECK(told() == device_memory + 24);
-  CHECK_OK(tell_place(cushim_at_buffer(buffer, 40)));
+  CHECK_OK(tell_place(cushim_endpoint_buffer(buffer, 40)));
   CHECK(told() == cushim_buffer_pointer(buffer) + 40);
   CHECK_OK(tell(cushim_arg_buffer(buffer)));
   CHECK(told() == cushim_buffer_pointer(buffer));
-  CHECK_OK(tell_place(cushim_at_host(pinned)));
+  CHECK_OK(tell_place(cushim_endpoint_host(pinned)));
   CHECK(told() == (uint64_t)(uintptr_t)pinned);
-  CHECK_OK(tell_place(cushim_at_auto(device_memory + 8)));
+  CHECK_OK(tell_place(cushim_endpoint_auto(device_memory + 8)));
   CHECK(told() == device_memory + 8);
-  CHECK_OK(tell_place(cushim_at_device(0)));
+  CHECK_OK(tell_place(cushim_endpoint_device(0)));
   CHECK(told() == 0);
   /* Each refusal names the argument. */
   argument.size = 8;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell(argument));
   CHECK_CONTAINS(last_message(), "argument 1: size is 8");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell(cushim_arg_place(NULL)));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell(cushim_arg_endpoint(NULL)));
   CHECK_CONTAINS(last_message(), "argument 1: value is NULL");
   CHECK(last_detail()->item == 1);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell_place(cushim_at_array(device_memory)));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell_place(cushim_endpoint_array((CUarray)(uintptr_t)device_memory)));
   CHECK_CONTAINS(last_message(), "argument 1: ");
   CHECK_CONTAINS(last_message(), "array");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell_place(flagged(cushim_at_host(pinned), CUSHIM_PLACE_KEEP_BYTES)));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell_place(flagged(cushim_endpoint_host(pinned), CUSHIM_ENDPOINT_KEEP_BYTES)));
   CHECK_CONTAINS(last_message(), "kept bytes");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell_place(cushim_at_buffer(buffer, 257)));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, tell_place(cushim_endpoint_buffer(buffer, 257)));
   CHECK_CONTAINS(last_message(), "argument 1: the offset 257 is past the end of buffer of 256 bytes");
   CHECK(last_detail()->item == 1);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, tell_place(cushim_at_buffer(all.stream, 0)));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, tell_place(cushim_endpoint_buffer((cushim_buffer)(void *)all.stream, 0)));
   CHECK(last_detail()->item == 1);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, tell(cushim_arg_buffer(NULL)));
   CHECK(last_detail()->item == 1);
@@ -345,7 +345,7 @@ static void arguments(void) {
 
 /* With no driver everything is refused, and nothing is released. */
 static void on_none(void) {
-  const cushim_place to = owned(cushim_at_device(0x1000)), from = owned(cushim_at_device(0x2000));
+  const cushim_endpoint to = owned(cushim_endpoint_device(0x1000)), from = owned(cushim_endpoint_device(0x2000));
   int i;
   for (i = 0; i < FUNCTIONS; i++) {
     if (!is_launch(i)) told_of(use_here(i, to, from) == CUSHIM_ERROR_UNSUPPORTED, i, "no driver");
@@ -364,7 +364,7 @@ int main(void) {
     CHECK_OK(cushim_kernel_create(all.library, "tell", &all.kernel));
     if (!CHECK_OK(cushim_context_allocate(all.context, BYTES, &device_memory))) exit(1); /* a kernel writes there */
     /* A first launch loads the kernel, which may wait for all work: also for what waits for this thread. */
-    CHECK_OK(tell_place(cushim_at_device(device_memory)));
+    CHECK_OK(tell_place(cushim_endpoint_device(device_memory)));
     owners_are_released_when_it_is_done();
     nothing_is_released_by_a_failure();
     what_keeps_the_memory();

@@ -18,7 +18,7 @@ static void deallocate(uint64_t pointer) { CHECK_OK(cushim_context_free(all.cont
 /* What lies at the start of device memory. */
 static unsigned byte_at(uint64_t pointer, size_t offset) {
   unsigned char byte = 0;
-  cushim_place to = cushim_at_host(&byte), from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(&byte), from = cushim_endpoint_device(pointer);
   from.offset = offset;
   CHECK_OK(cushim_context_copy(all.context, &to, &from, 1));
   return byte;
@@ -61,8 +61,8 @@ static void in_stream_order(void) {
 static void copies(void) {
   static unsigned char source[BYTES], result[BYTES];
   uint64_t first = allocate(BYTES), second = allocate(BYTES);
-  cushim_place from = cushim_at_host(source), to = cushim_at_device(first), other = cushim_at_device(second);
-  cushim_place back = cushim_at_host(result), any = cushim_at_auto(second);
+  cushim_endpoint from = cushim_endpoint_host(source), to = cushim_endpoint_device(first), other = cushim_endpoint_device(second);
+  cushim_endpoint back = cushim_endpoint_host(result), any = cushim_endpoint_auto(second);
   size_t i;
   for (i = 0; i < BYTES; i++) source[i] = (unsigned char)(i * 7);
   CHECK_OK(cushim_context_copy(all.context, &to, &from, BYTES));
@@ -81,8 +81,8 @@ static void copies(void) {
 
 static void copies_are_checked(void) {
   unsigned char bytes[4];
-  cushim_place good = cushim_at_host(bytes), bad = good;
-  bad.kind = (cushim_place_kind)0;
+  cushim_endpoint good = cushim_endpoint_host(bytes), bad = good;
+  bad.kind = (cushim_endpoint_kind)0;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_copy(all.context, &good, &bad, 4));
   CHECK_CONTAINS(last_message(), "from: kind is 0");
   bad = good;
@@ -97,7 +97,7 @@ static void copies_are_checked(void) {
   bad.offset = UINT64_MAX;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_copy(all.context, &bad, &good, 4));
   bad = good;
-  bad.kind = CUSHIM_PLACE_ARRAY;
+  bad.kind = CUSHIM_ENDPOINT_ARRAY;
   bad.offset = 4;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_copy(all.context, &bad, &good, 4));
   CHECK_CONTAINS(last_message(), "array");
@@ -108,8 +108,8 @@ static void copies_3d(void) {
   static unsigned char source[2 * 4 * 16], result[sizeof source];
   const cushim_extent extent = {8, 3, 2}, empty = {8, 0, 2};
   uint64_t pointer = allocate(BYTES);
-  cushim_region from = cushim_region_at(cushim_at_host(source), 16), to = cushim_region_at(cushim_at_device(pointer), 32);
-  cushim_region back = cushim_region_at(cushim_at_host(result), 16), nowhere = cushim_region_at(cushim_at_device(0), 0);
+  cushim_region from = cushim_region_at(cushim_endpoint_host(source), 16), to = cushim_region_at(cushim_endpoint_device(pointer), 32);
+  cushim_region back = cushim_region_at(cushim_endpoint_host(result), 16), nowhere = cushim_region_at(cushim_endpoint_device(0), 0);
   size_t i, slice, row;
   for (i = 0; i < sizeof source; i++) source[i] = (unsigned char)i;
   from.rows = back.rows = 4;
@@ -136,7 +136,7 @@ static void copies_3d(void) {
 static void contexts_of_endpoints(void) {
   const cushim_extent extent = {16, 2, 1};
   uint64_t first = allocate(BYTES), second = allocate(BYTES);
-  cushim_place to = cushim_at_device(second), from = cushim_at_device(first), nowhere = cushim_at_device(0);
+  cushim_endpoint to = cushim_endpoint_device(second), from = cushim_endpoint_device(first), nowhere = cushim_endpoint_device(0);
   cushim_region rows, columns;
   to.context = from.context = nowhere.context = all.context;
   rows = cushim_region_at(to, 64);
@@ -168,8 +168,8 @@ static void contexts_of_endpoints(void) {
 
 static void fills(void) {
   uint64_t pointer = allocate(BYTES);
-  cushim_place to = cushim_at_device(pointer), odd = cushim_at_device(pointer + 2), nowhere = cushim_at_device(0);
-  cushim_place array = cushim_at_array(pointer);
+  cushim_endpoint to = cushim_endpoint_device(pointer), odd = cushim_endpoint_device(pointer + 2), nowhere = cushim_endpoint_device(0);
+  cushim_endpoint array = cushim_endpoint_array((CUarray)(uintptr_t)pointer);
   CHECK_OK(cushim_context_fill(all.context, &to, 0x04030201, 4, BYTES / 4));
   CHECK(byte_at(pointer, 0) == 1 && byte_at(pointer, BYTES - 1) == 4);
   CHECK_OK(cushim_stream_fill(all.stream, &to, 0xff0605, 2, 2));
@@ -195,7 +195,7 @@ static void fills(void) {
 /* What another stream finds there at once, though it waits for nobody. */
 static unsigned found_by_another_stream(uint64_t pointer) {
   unsigned char byte = 0;
-  cushim_place to = cushim_at_host(&byte), from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(&byte), from = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 1));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   return byte;
@@ -204,7 +204,7 @@ static unsigned found_by_another_stream(uint64_t pointer) {
 /* The driver's own synchronous memsets and copies within device memory return before they are done. */
 static void done_when_it_returns(void) {
   const uint64_t first = allocate(BYTES), second = allocate(BYTES);
-  const cushim_place a = cushim_at_device(first), b = cushim_at_device(second);
+  const cushim_endpoint a = cushim_endpoint_device(first), b = cushim_endpoint_device(second);
   const cushim_region rows = cushim_region_at(a, 64), columns = cushim_region_at(b, 64);
   const cushim_extent extent = {64, 8, 1};
   CHECK_OK(cushim_context_fill(all.context, &a, 0x31, 1, BYTES));
@@ -293,7 +293,7 @@ static void behind_other_work(void) {
   struct busy busy;
   unsigned char byte = 0;
   uint64_t pointer = allocate(BYTES);
-  cushim_place to = cushim_at_device(pointer), from = cushim_at_host(&byte);
+  cushim_endpoint to = cushim_endpoint_device(pointer), from = cushim_endpoint_host(&byte);
   int32_t done = -1;
   CHECK_OK(cushim_context_copy(all.context, &to, &from, 1));
   busy_begin(&busy, all.driver, all.stream);

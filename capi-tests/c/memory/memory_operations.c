@@ -8,14 +8,14 @@ static cushim_memory_operation operation(cushim_memory_action action, uint64_t a
   cushim_memory_operation operation;
   memset(&operation, 0, sizeof operation);
   operation.action = action;
-  operation.at = cushim_at_device(address);
+  operation.at = cushim_endpoint_device(address);
   operation.value = value;
   return operation;
 }
 
 static uint64_t number_at(uint64_t address) {
   uint64_t number = 0;
-  cushim_place to = cushim_at_host(&number), from = cushim_at_device(address);
+  cushim_endpoint to = cushim_endpoint_host(&number), from = cushim_endpoint_device(address);
   CHECK_OK(cushim_context_copy(all.context, &to, &from, sizeof number));
   return number;
 }

@@ -38,20 +38,20 @@ static void memory_comes_and_goes(cushim_resource resource) {
   uint64_t pointer = 7;
   CHECK_STATUS(without, cushim_resource_allocate(resource, NULL, BYTES, &pointer));
   CHECK((pointer == 0) == ordered);
-  if (!ordered) CHECK_OK(cushim_resource_deallocate(resource, NULL, pointer, BYTES));
+  if (!ordered) CHECK_OK(cushim_resource_free(resource, NULL, pointer, BYTES));
   CHECK_OK(cushim_resource_allocate(resource, all.stream, BYTES, &pointer));
   if (!CHECK(pointer != 0)) return;
   CHECK_OK(fill_bytes(all.stream, pointer, 0x5a, BYTES));
   CHECK(last_byte(all.stream, pointer, BYTES) == 0x5a);
   if (ordered) {
-    CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_resource_deallocate(resource, NULL, pointer, BYTES));
+    CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_resource_free(resource, NULL, pointer, BYTES));
     CHECK_CONTAINS(last_message(), "stream-ordered");
   }
-  CHECK_OK(cushim_resource_deallocate(resource, all.stream, pointer, BYTES));
+  CHECK_OK(cushim_resource_free(resource, all.stream, pointer, BYTES));
   pointer = 7;
   CHECK_OK(cushim_resource_allocate(resource, all.stream, 0, &pointer));
   CHECK(pointer == 0);
-  CHECK_OK(cushim_resource_deallocate(resource, all.stream, 0, 0));
+  CHECK_OK(cushim_resource_free(resource, all.stream, 0, 0));
   CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_resource_allocate(resource, all.stream, (size_t)1 << 50, &pointer));
   CHECK(pointer == 0);
   CHECK_CONTAINS(last_message(), "1125899906842624 bytes");
@@ -62,22 +62,22 @@ static void wrong_frees(void) {
   cushim_resource pool = NULL, synchronous = NULL, managed = NULL;
   uint64_t pointer = 0;
   CHECK_OK(cushim_resource_create_device_pool(all.device, NULL, &pool));
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &synchronous));
+  CHECK_OK(cushim_resource_create_device(all.context, &synchronous));
   CHECK_OK(cushim_resource_create_managed(all.context, NULL, &managed));
   CHECK_OK(cushim_resource_allocate(pool, all.stream, BYTES, &pointer));
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_deallocate(pool, all.stream, pointer + 8, BYTES));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_free(pool, all.stream, pointer + 8, BYTES));
   CHECK_CONTAINS(last_message(), "it was never allocated, or it was freed");
-  CHECK_OK(cushim_resource_deallocate(pool, all.stream, pointer, BYTES));
+  CHECK_OK(cushim_resource_free(pool, all.stream, pointer, BYTES));
   CHECK_OK(cushim_resource_allocate(synchronous, NULL, BYTES, &pointer));
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_deallocate(synchronous, NULL, pointer + 8, BYTES));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_free(synchronous, NULL, pointer + 8, BYTES));
   CHECK_CONTAINS(last_message(), "it was never allocated, or it was freed");
-  CHECK_OK(cushim_resource_deallocate(synchronous, NULL, pointer, BYTES));
+  CHECK_OK(cushim_resource_free(synchronous, NULL, pointer, BYTES));
   CHECK_OK(cushim_resource_allocate(managed, NULL, BYTES, &pointer));
-  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_resource_deallocate(pool, all.stream, pointer, BYTES));
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_resource_free(pool, all.stream, pointer, BYTES));
   CHECK_CONTAINS(last_message(), "is managed: it is freed without a stream");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_stream_free(all.stream, pointer));
   CHECK_CONTAINS(last_message(), "is managed: it is freed without a stream");
-  CHECK_OK(cushim_resource_deallocate(managed, NULL, pointer, BYTES));
+  CHECK_OK(cushim_resource_free(managed, NULL, pointer, BYTES));
   CHECK_OK(cushim_resource_destroy(pool));
   CHECK_OK(cushim_resource_destroy(synchronous));
   CHECK_OK(cushim_resource_destroy(managed));
@@ -231,7 +231,7 @@ static void attributes(void) {
   CHECK_OK(cushim_resource_allocate(pool, all.stream, BYTES, &pointer));
   CHECK(attribute_of(pool, CUSHIM_POOL_USED_CURRENT) >= BYTES && attribute_of(pool, CUSHIM_POOL_USED_HIGH) >= BYTES);
   CHECK(attribute_of(pool, CUSHIM_POOL_RESERVED_CURRENT) >= BYTES);
-  CHECK_OK(cushim_resource_deallocate(pool, all.stream, pointer, BYTES));
+  CHECK_OK(cushim_resource_free(pool, all.stream, pointer, BYTES));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(attribute_of(pool, CUSHIM_POOL_USED_CURRENT) == 0 && attribute_of(pool, CUSHIM_POOL_USED_HIGH) >= BYTES);
   CHECK(attribute_of(pool, CUSHIM_POOL_RESERVED_CURRENT) >= BYTES);
@@ -246,7 +246,7 @@ static void attributes(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_get_attribute(pool, 9, &value));
   CHECK(value == 0);
   CHECK_OK(cushim_resource_destroy(pool));
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &synchronous));
+  CHECK_OK(cushim_resource_create_device(all.context, &synchronous));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_get_attribute(synchronous, 4, &value));
   CHECK_CONTAINS(last_message(), "is no pool");
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_set_attribute(synchronous, 4, 1));
@@ -267,7 +267,7 @@ static void one_bad_peer(cushim_resource pool, cushim_device good) {
   two[0] = good;
   two[1] = first_device(none);
   CHECK_OK(cushim_resource_get_peers(pool, found, 8, &before));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_change_peers(pool, CUSHIM_PEERS_REMOVE, two, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_remove_peers(pool, two, 2));
   CHECK_CONTAINS(last_message(), "different drivers");
   CHECK(last_detail()->item == 1);
   CHECK_OK(cushim_resource_get_peers(pool, found, 8, &after));
@@ -288,35 +288,34 @@ static void peers(void) {
   CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
   CHECK_OK(cushim_resource_get_peers(pool, NULL, 0, &found));
   CHECK(found == 0);
-  CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_REPLACE, &all.device, 1));
+  CHECK_OK(cushim_resource_set_peers(pool, &all.device, 1));
   for (i = 1; i < count && i < 8; i++) {
     CHECK_OK(cushim_driver_get_device(all.driver, i, &others[named]));
     CHECK_OK(cushim_device_can_access_peer(others[named], all.device, &reaches));
     if (reaches) named++;
   }
-  CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_ADD, others, named));
+  CHECK_OK(cushim_resource_add_peers(pool, others, named));
   CHECK_OK(cushim_resource_get_peers(pool, devices, 8, &found));
   CHECK(found == named);
   for (i = 0; i < (int)found; i++) CHECK(is_same(devices[i], others[i]));
   if (named > 0) one_bad_peer(pool, others[0]);
-  CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_REMOVE, others, named > 0 ? 1 : 0));
+  CHECK_OK(cushim_resource_remove_peers(pool, others, named > 0 ? 1 : 0));
   CHECK_OK(cushim_resource_get_peers(pool, devices, 8, &found));
   CHECK(found == (named > 0 ? named - 1 : 0));
-  CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_REPLACE, NULL, 0));
+  CHECK_OK(cushim_resource_set_peers(pool, NULL, 0));
   CHECK_OK(cushim_resource_get_peers(pool, devices, 8, &found));
   CHECK(found == 0);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_change_peers(pool, 3, others, named));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_change_peers(pool, CUSHIM_PEERS_ADD, NULL, 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_add_peers(pool, NULL, 1));
   CHECK(last_detail()->item == -1);
   devices[0] = all.device;
   devices[1] = NULL;
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_change_peers(pool, CUSHIM_PEERS_ADD, devices, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_add_peers(pool, devices, 2));
   CHECK_CONTAINS(last_message(), "item 1: ");
   CHECK(last_detail()->item == 1);
   CHECK_OK(cushim_resource_destroy(pool));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_get_peers(all.resource, devices, 8, &found));
   CHECK(found == 0);
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_change_peers(all.resource, CUSHIM_PEERS_ADD, &all.device, 1));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_add_peers(all.resource, &all.device, 1));
 }
 
 static void pinned(void) {
@@ -326,15 +325,15 @@ static void pinned(void) {
   CHECK_OK(cushim_device_supports(all.device, "host-memory-pools", &has_pools));
   CHECK(has_pools == 0 || version >= 13000);
   CHECK_OK(cushim_resource_create_pinned(all.context, NULL, &resource));
-  CHECK(kind_of(resource) == (has_pools ? CUSHIM_RESOURCE_PINNED_POOL : CUSHIM_RESOURCE_PAGE_LOCKED));
+  CHECK(kind_of(resource) == (has_pools ? CUSHIM_RESOURCE_PINNED_POOL : CUSHIM_RESOURCE_PINNED));
   CHECK(properties_of(resource).device == -1 && properties_of(resource).host_accessible == 1);
   CHECK(properties_of(resource).device_accessible == 1 && properties_of(resource).stream_ordered == has_pools);
   memory_comes_and_goes(resource);
   CHECK_OK(cushim_resource_destroy(resource));
-  options.form = CUSHIM_PINNED_PAGE_LOCKED;
+  options.form = CUSHIM_PINNED_SYNCHRONOUS;
   options.flags = CUSHIM_HOST_WRITE_COMBINED;
   CHECK_OK(cushim_resource_create_pinned(all.context, &options, &resource));
-  CHECK(kind_of(resource) == CUSHIM_RESOURCE_PAGE_LOCKED && properties_of(resource).stream_ordered == 0);
+  CHECK(kind_of(resource) == CUSHIM_RESOURCE_PINNED && properties_of(resource).stream_ordered == 0);
   memory_comes_and_goes(resource);
   CHECK_OK(cushim_resource_destroy(resource));
   options.max_size = 1 << 20;
@@ -401,7 +400,7 @@ static void set_later(void *flag) {
 /* Whether the work that the stream has is done; it takes a while. */
 static int late_work(int *flag) {
   *flag = 0;
-  CHECK_OK(cushim_stream_host_function(all.stream, set_later, flag, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, set_later, flag, NULL));
   return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
 }
 
@@ -414,9 +413,9 @@ static void waits_for_the_stream(cushim_resource resource) {
   CHECK_OK(cushim_stream_destroy(gone));
   CHECK_OK(cushim_resource_allocate(resource, NULL, BYTES, &pointer));
   CHECK(late_work(&flag) == 0);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_deallocate(resource, gone, pointer, BYTES));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_free(resource, gone, pointer, BYTES));
   CHECK_OK(fill_bytes(all.stream, pointer, 1, BYTES)); /* it is still there */
-  CHECK_OK(cushim_resource_deallocate(resource, all.stream, pointer, BYTES));
+  CHECK_OK(cushim_resource_free(resource, all.stream, pointer, BYTES));
   CHECK(__atomic_load_n(&flag, __ATOMIC_SEQ_CST) == 1);
   CHECK_OK(cushim_buffer_create(resource, NULL, BYTES, &buffer));
   CHECK(late_work(&flag) == 0);
@@ -428,8 +427,8 @@ static void waits_for_the_stream(cushim_resource resource) {
 static void synchronous(void) {
   cushim_resource resource, more;
   cushim_driver driver;
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &resource));
-  CHECK(kind_of(resource) == CUSHIM_RESOURCE_SYNCHRONOUS && properties_of(resource).stream_ordered == 0);
+  CHECK_OK(cushim_resource_create_device(all.context, &resource));
+  CHECK(kind_of(resource) == CUSHIM_RESOURCE_DEVICE && properties_of(resource).stream_ordered == 0);
   CHECK_OK(cushim_set_label(resource, "plain"));
   CHECK_CONTAINS(description(resource), "plain");
   CHECK_OK(cushim_resource_get_driver(resource, &driver));
@@ -452,17 +451,17 @@ static void of_the_device(void) {
   CHECK_OK(cushim_device_get_resource(all.device, &first));
   CHECK_OK(cushim_device_get_resource(all.device, &again));
   CHECK(first == again && kind_of(first) == CUSHIM_RESOURCE_DEVICE_POOL);
-  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_device_allocate(all.device, NULL, BYTES, &buffer));
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_buffer_create_default(all.device, NULL, BYTES, &buffer));
   CHECK(buffer == NULL);
-  CHECK_OK(cushim_device_allocate(all.device, all.stream, BYTES, &buffer));
+  CHECK_OK(cushim_buffer_create_default(all.device, all.stream, BYTES, &buffer));
   CHECK_OK(cushim_buffer_get_pointer(buffer, &pointer));
   CHECK(pointer != 0);
   CHECK_OK(cushim_buffer_destroy(buffer));
-  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_device_allocate(all.device, all.stream, (size_t)1 << 50, &buffer));
-  CHECK_OK(cushim_resource_create_synchronous(all.context, &again));
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create_default(all.device, all.stream, (size_t)1 << 50, &buffer));
+  CHECK_OK(cushim_resource_create_device(all.context, &again));
   CHECK_OK(cushim_device_set_resource(all.device, again));
   CHECK_OK(cushim_resource_destroy(again));
-  CHECK_OK(cushim_device_allocate(all.device, NULL, BYTES, &buffer));
+  CHECK_OK(cushim_buffer_create_default(all.device, NULL, BYTES, &buffer));
   CHECK_OK(cushim_buffer_destroy(buffer));
   CHECK_OK(cushim_resource_create_custom(all.driver, &nothing, &again));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_device_set_resource(all.device, again));
@@ -533,7 +532,7 @@ static cushim_status custom_resource(struct calls *calls, cushim_resource *resou
   functions.struct_size = sizeof functions;
   functions.user = calls;
   functions.allocate = count_allocate;
-  functions.deallocate = count_deallocate;
+  functions.free = count_deallocate;
   functions.properties = count_properties;
   functions.destroy = count_destroy;
   return cushim_resource_create_custom(all.driver, &functions, resource);
@@ -551,7 +550,7 @@ static void custom(void) {
   CHECK(pointer == 0 && calls.allocated == 0);
   CHECK_OK(cushim_resource_allocate(resource, NULL, 64, &pointer));
   CHECK(pointer == calls.pointer && calls.allocated == 1 && !calls.had_stream);
-  CHECK_OK(cushim_resource_deallocate(resource, all.stream, pointer, 64));
+  CHECK_OK(cushim_resource_free(resource, all.stream, pointer, 64));
   CHECK(calls.freed == 1 && calls.had_stream && calls.bytes == 64);
   calls.fails = CUDA_ERROR_OUT_OF_MEMORY;
   CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create(resource, NULL, 64, &buffer));
@@ -641,7 +640,7 @@ static void custom_without_functions(void) {
   CHECK_OK(cushim_resource_create_custom(all.driver, &functions, &resource));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_allocate(resource, NULL, 64, &pointer));
   CHECK_CONTAINS(last_message(), "no allocate function");
-  CHECK_OK(cushim_resource_deallocate(resource, NULL, 64, 64));
+  CHECK_OK(cushim_resource_free(resource, NULL, 64, 64));
   CHECK_OK(cushim_resource_destroy(resource));
 }
 

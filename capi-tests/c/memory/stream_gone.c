@@ -16,7 +16,7 @@ static cushim_resource managed_of(cushim_context context) {
 
 static cushim_resource synchronous_of(cushim_context context) {
   cushim_resource resource = NULL;
-  CHECK_OK(cushim_resource_create_synchronous(context, &resource));
+  CHECK_OK(cushim_resource_create_device(context, &resource));
   return resource;
 }
 

@@ -318,9 +318,9 @@ static void copies(cushim_context context, cushim_stream stream) {
   bytes = (unsigned char *)memory;
   for (i = 0; i < 2 * BYTES; i++) bytes[i] = (unsigned char)(i * 11 + i / 256);
   for (i = 0; i < 2; i++) {
-    there[i].to = back[i].from = cushim_at_auto(device + (uint64_t)i * BYTES);
-    there[i].from = cushim_at_auto((uint64_t)(uintptr_t)(bytes + i * BYTES));
-    back[i].to = cushim_at_auto((uint64_t)(uintptr_t)(bytes + (2 + i) * BYTES));
+    there[i].to = back[i].from = cushim_endpoint_auto(device + (uint64_t)i * BYTES);
+    there[i].from = cushim_endpoint_auto((uint64_t)(uintptr_t)(bytes + i * BYTES));
+    back[i].to = cushim_endpoint_auto((uint64_t)(uintptr_t)(bytes + (2 + i) * BYTES));
     there[i].bytes = back[i].bytes = BYTES;
   }
   batch(stream, there, COPY_TO_DEVICE_3020);

@@ -66,7 +66,7 @@ static void sizes(void) {
   static const size_t huge[] = {SIZE_MAX, (size_t)1 << 63, (size_t)1 << 60, ((size_t)1 << 31) + 1};
   cushim_library library;
   size_t i, count = 9;
-  cushim_item items[2];
+  cushim_drain_item items[2];
   for (i = 0; i < sizeof huge / sizeof *huge; i++) {
     library = (cushim_library)NOT_NULL;
     REFUSED("image has a count of", cushim_library_load(all.context, ".version", huge[i], NULL, &library));
@@ -105,7 +105,7 @@ static void launches(void) {
   } room;
   cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
   cushim_arg arg;
-  static const int32_t pointing[] = {CUSHIM_ARG_OWNED, CUSHIM_ARG_PLACE, CUSHIM_ARG_PARAMETER};
+  static const int32_t pointing[] = {CUSHIM_ARG_OWNED, CUSHIM_ARG_ENDPOINT, CUSHIM_ARG_PARAMETER};
   size_t i;
   if (is_none(all.driver)) return;
   load_kernel();
@@ -132,10 +132,10 @@ static void launches(void) {
 
 static void owners(void) {
   cushim_owner owners[2];
-  cushim_place to;
+  cushim_endpoint to;
   memset(owners, 0, sizeof owners);
   memset(&to, 0, sizeof to);
-  to.kind = CUSHIM_PLACE_HOST;
+  to.kind = CUSHIM_ENDPOINT_HOST;
   to.address = (uint64_t)(uintptr_t)own_memory;
   to.owner = (const cushim_owner *)misaligned(owners);
   REFUSED("owner is 0x", cushim_stream_copy(all.stream, &to, &to, 8));

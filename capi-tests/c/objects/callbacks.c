@@ -9,7 +9,7 @@ static int version; /* of the driver; 0 for "none" */
 
 static void flush(void) {
   int32_t done = -1;
-  CHECK_OK(cushim_flush_callbacks(20000, &done));
+  CHECK_OK(cushim_flush_callbacks(20000000000ull, &done));
   CHECK(done == 1);
 }
 
@@ -52,7 +52,7 @@ static void host_function(void) {
   struct lent lent;
   cushim_owner owner = owner_of(&lent, release);
   memset(&lent, 0, sizeof lent);
-  CHECK_OK(cushim_stream_host_function(all.stream, call, &lent, &owner));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, call, &lent, &owner));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(calls(&lent) == 1);
   CHECK(version == 0 || !pthread_equal(lent.caller, pthread_self()));
@@ -79,19 +79,19 @@ static void one_that_is_slow(void) {
   int i;
   memset(&slow, 0, sizeof slow);
   memset(others, 0, sizeof others);
-  CHECK_OK(cushim_stream_host_function(all.stream, call, &slow, &owner));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, call, &slow, &owner));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   for (i = 0; i < 20000 && !__atomic_load_n(&slow_has_begun, __ATOMIC_SEQ_CST); i++) poll(NULL, 0, 1);
   for (i = 0; i < OTHERS; i++) {
     owner = owner_of(&others[i], release);
-    CHECK_OK(cushim_stream_host_function(all.stream, call, &others[i], &owner));
+    CHECK_OK(cushim_stream_launch_host_function(all.stream, call, &others[i], &owner));
   }
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK_OK(cushim_event_create(all.context, NULL, &event));
   CHECK_OK(cushim_event_record(event, all.stream));
   CHECK_OK(cushim_event_synchronize(event));
   CHECK_OK(cushim_event_destroy(event));
-  CHECK_OK(cushim_flush_callbacks(20, &done));
+  CHECK_OK(cushim_flush_callbacks(20000000u, &done));
   CHECK(done == 0);
   for (i = 0; i < OTHERS; i++) CHECK(calls(&others[i]) == 1 && releases(&others[i]) == 0);
   __atomic_store_n(&slow_may_end, 1, __ATOMIC_SEQ_CST);
@@ -113,17 +113,17 @@ static void kept_bytes(void) {
   uint32_t number = 5;
   sum = 0;
   if (can_be_busy(all.driver)) busy_begin(&busy, all.driver, all.stream);
-  CHECK_OK(cushim_stream_host_function_bytes(all.stream, add_number, &number, sizeof number));
-  CHECK_OK(cushim_stream_host_function_bytes(all.stream, add_number, NULL, 0));
+  CHECK_OK(cushim_stream_launch_host_function_bytes(all.stream, add_number, &number, sizeof number));
+  CHECK_OK(cushim_stream_launch_host_function_bytes(all.stream, add_number, NULL, 0));
   number = 7;
   if (can_be_busy(all.driver)) busy_end(&busy);
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(sum == 105);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_host_function_bytes(all.stream, NULL, &number, 4));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_host_function_bytes(all.stream, add_number, NULL, 4));
-  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_stream_host_function_bytes(all.stream, add_number, &number, SIZE_MAX / 2));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_host_function_bytes(all.stream, add_number, &number, SIZE_MAX));
-  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_stream_host_function_bytes(NULL, add_number, &number, 4));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_launch_host_function_bytes(all.stream, NULL, &number, 4));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_launch_host_function_bytes(all.stream, add_number, NULL, 4));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_stream_launch_host_function_bytes(all.stream, add_number, &number, SIZE_MAX / 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_launch_host_function_bytes(all.stream, add_number, &number, SIZE_MAX));
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_stream_launch_host_function_bytes(NULL, add_number, &number, 4));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(sum == 105);
 }
@@ -135,12 +135,12 @@ static void in_order(void) {
   cushim_stream legacy, other = new_stream(all.context);
   memset(&lent, 0, sizeof lent);
   CHECK_OK(cushim_context_get_legacy_stream(all.context, &legacy));
-  CHECK_OK(cushim_stream_host_function(legacy, call, &lent, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(legacy, call, &lent, NULL));
   CHECK_OK(cushim_stream_synchronize(legacy));
   CHECK(calls(&lent) == 1);
   if (can_be_busy(all.driver)) {
     busy_begin(&busy, all.driver, other);
-    CHECK_OK(cushim_stream_host_function(other, call, &lent, NULL));
+    CHECK_OK(cushim_stream_launch_host_function(other, call, &lent, NULL));
     CHECK(calls(&lent) == 1);
     /* What is enqueued is called, whether or not the stream lives. */
     CHECK_OK(cushim_event_record(all.event, other));
@@ -158,8 +158,8 @@ static void refused(void) {
   struct lent lent;
   cushim_owner owner = owner_of(&lent, release);
   memset(&lent, 0, sizeof lent);
-  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_stream_host_function(NULL, call, &lent, &owner));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_host_function(all.stream, NULL, &lent, &owner));
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_stream_launch_host_function(NULL, call, &lent, &owner));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_launch_host_function(all.stream, NULL, &lent, &owner));
   CHECK_CONTAINS(last_message(), "release function");
   flush();
   CHECK(calls(&lent) == 0 && releases(&lent) == 0);
@@ -176,8 +176,8 @@ static void captured(void) {
   memset(&lent, 0, sizeof lent);
   CHECK_OK(cushim_stream_native(all.stream, &native));
   if (table->cuStreamBeginCapture_10010(native, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) return;
-  CHECK_OK(cushim_stream_host_function(all.stream, call, &lent, &owner));
-  CHECK_OK(cushim_stream_host_function_bytes(all.stream, add_number, "four", 4));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, call, &lent, &owner));
+  CHECK_OK(cushim_stream_launch_host_function_bytes(all.stream, add_number, "four", 4));
   CHECK_OK(table->cuStreamEndCapture_10000(native, &graph));
   flush();
   CHECK(releases(&lent) == 0);
@@ -186,7 +186,7 @@ static void captured(void) {
   CHECK(calls(&lent) == 0 && releases(&lent) == 1);
 }
 
-static int drain(cushim_item *items, size_t capacity) {
+static int drain(cushim_drain_item *items, size_t capacity) {
   size_t count = 99;
   CHECK_OK(cushim_drain(items, sizeof *items, capacity, &count));
   return (int)count;
@@ -202,16 +202,16 @@ static int is_readable(void) {
 
 static void pulled(void) {
   static char data, lent;
-  cushim_item items[4];
+  cushim_drain_item items[4];
   cushim_owner owner = owner_of(&lent, NULL);
   CHECK(drain(items, 4) == 0 && !is_readable());
-  CHECK_OK(cushim_stream_host_function(all.stream, NULL, &data, &owner));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, NULL, &data, &owner));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(is_readable());
   CHECK(drain(items, 1) == 1 && is_readable());
-  CHECK(items[0].kind == CUSHIM_ITEM_HOST_FUNCTION && items[0].data == &data && items[0].text[0] == '\0');
+  CHECK(items[0].kind == CUSHIM_DRAIN_HOST_FUNCTION && items[0].data == &data && items[0].text[0] == '\0');
   CHECK(drain(items, 4) == 1 && !is_readable());
-  CHECK(items[0].kind == CUSHIM_ITEM_RELEASE && items[0].data == &lent && items[0].level == 0);
+  CHECK(items[0].kind == CUSHIM_DRAIN_RELEASE && items[0].data == &lent && items[0].level == 0);
 }
 
 /* What a host function calls, and what it was answered. */
@@ -234,16 +234,16 @@ static void call_inside(void *legacy) {
   snprintf(inside.sentence, sizeof inside.sentence, "%s", last_message());
   inside.destroyed = cushim_stream_destroy(all.stream);
   inside.created = cushim_stream_create(all.context, NULL, &created);
-  inside.launched = cushim_stream_host_function(all.stream, call_inside, legacy, NULL);
+  inside.launched = cushim_stream_launch_host_function(all.stream, call_inside, legacy, NULL);
   inside.flushed = cushim_flush_callbacks(0, &done);
   inside.described = cushim_describe(all.stream, line, sizeof line, NULL);
-  inside.drained = cushim_drain(NULL, sizeof(cushim_item), 0, &count);
+  inside.drained = cushim_drain(NULL, sizeof(cushim_drain_item), 0, &count);
 }
 
 static void inside_a_host_function(void) {
   cushim_stream legacy, other = new_stream(all.context);
   CHECK_OK(cushim_context_get_legacy_stream(all.context, &legacy));
-  CHECK_OK(cushim_stream_host_function(other, call_inside, legacy, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(other, call_inside, legacy, NULL));
   CHECK_OK(cushim_stream_synchronize(other));
   CHECK_OK(inside.recorded);
   CHECK_OK(inside.event);
@@ -291,7 +291,7 @@ static void unheard(void *user) { ((struct said *)user)->releases++; }
 static void logged(void) {
   struct said said;
   cushim_owner owner = owner_of(&said, unheard);
-  cushim_item items[4];
+  cushim_drain_item items[4];
   memset(&said, 0, sizeof said);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_log_set_callback(hear, &said, &owner, 6));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_log_set_callback(NULL, NULL, &owner, 0));
@@ -305,7 +305,7 @@ static void logged(void) {
   flush();
   CHECK(said.lines == 1 && said.releases == 1);
   if (CHECK(drain(items, 4) > 0)) {
-    CHECK(items[0].kind == CUSHIM_ITEM_LOG_LINE && items[0].level == CUSHIM_LOG_DEBUG && items[0].data == NULL);
+    CHECK(items[0].kind == CUSHIM_DRAIN_LOG_LINE && items[0].level == CUSHIM_LOG_DEBUG && items[0].data == NULL);
     CHECK_CONTAINS(items[0].target, "cushim");
     CHECK_CONTAINS(items[0].text, "/nonexistent.so");
   }
@@ -315,7 +315,7 @@ static void logged(void) {
 }
 
 static void bad_arguments(void) {
-  cushim_item item;
+  cushim_drain_item item;
   size_t count = 99;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_drain(&item, 8, 1, &count));
   CHECK_CONTAINS(last_message(), "stride of items is 8; pass sizeof");

@@ -30,7 +30,7 @@ static void waits(void) {
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK_OK(cushim_stream_synchronize_within(all.stream, 1000000, &done));
   CHECK_OK(cushim_context_synchronize(all.context));
-  CHECK_OK(cushim_flush_callbacks(1000, &done));
+  CHECK_OK(cushim_flush_callbacks(1000000000u, &done));
 }
 
 static void loads_a_file(void) {
@@ -60,14 +60,14 @@ static void releases(void) {
   for (i = 1; i <= 2; i++) {
     CHECK_OK(cushim_buffer_wrap(all.driver, NULL, 4096, 4096, NULL, &owner, &buffer));
     CHECK_OK(cushim_buffer_destroy(buffer));
-    CHECK_OK(cushim_flush_callbacks(10000, &done));
+    CHECK_OK(cushim_flush_callbacks(10000000000ull, &done));
     CHECK(done && come_back == i);
   }
 }
 
 static void queues_and_drains(void) {
   const cushim_owner owner = {&event, NULL};
-  cushim_item item;
+  cushim_drain_item item;
   cushim_buffer buffer;
   size_t count;
   int32_t fd;

@@ -45,7 +45,7 @@ static int answers(void) {
   cushim_event event = (cushim_event)NOT_NULL;
   cushim_buffer buffer = (cushim_buffer)NOT_NULL;
   cushim_graph graph = (cushim_graph)NOT_NULL;
-  cushim_place place;
+  cushim_endpoint place;
   int32_t done = 7;
   uint64_t count = 7;
   size_t items = 7;
@@ -69,7 +69,7 @@ static int answers(void) {
   FORKED((cushim_context_synchronize)(all.context));
   FORKED((cushim_flush_callbacks)(1000, &done));
   FORKED((cushim_get_leaked_releases)(&count));
-  FORKED((cushim_drain)(NULL, sizeof(cushim_item), 0, &items));
+  FORKED((cushim_drain)(NULL, sizeof(cushim_drain_item), 0, &items));
   FORKED((cushim_stream_destroy)(all.stream));
   FORKED((cushim_event_destroy)(all.event));
   FORKED((cushim_buffer_destroy)(all.buffer));

@@ -33,9 +33,9 @@ static void arguments(void) {
 }
 
 static void locations_and_ranges(void) {
-  const cushim_location host = CUSHIM_ON_HOST, device = cushim_on_device(2), node = cushim_on_host_node(1);
-  const cushim_range memory = cushim_range_at(4096, 100), whole = cushim_range_of(all.buffer);
-  const cushim_range part = cushim_range_of_part(all.buffer, 8, 16);
+  const cushim_location host = cushim_location_host(), device = cushim_location_device(2), node = cushim_location_host_numa(1);
+  const cushim_range memory = cushim_range_pointer(4096, 100), whole = cushim_range_buffer(all.buffer, 0, 0);
+  const cushim_range part = cushim_range_buffer(all.buffer, 8, 16);
   CHECK(host.kind == CUSHIM_LOCATION_HOST && host.id == 0);
   CHECK(device.kind == CUSHIM_LOCATION_DEVICE && device.id == 2);
   CHECK(node.kind == CUSHIM_LOCATION_HOST_NUMA && node.id == 1);

@@ -137,7 +137,7 @@ static void create_inside(void *data) {
 }
 
 static void called_from_a_host_function(void) {
-  CHECK_OK(cushim_stream_host_function(all.stream, create_inside, NULL, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, create_inside, NULL, NULL));
   CHECK_OK(cushim_stream_synchronize(all.stream));
 }
 
@@ -182,7 +182,7 @@ static void CUSHIM_CUDA_CB fork_inside(void *data) {
 
 static void forked_in_a_host_function(void) {
   static int status = -1; /* static: where the call below fails, the function may still run */
-  CHECK_OK(cushim_stream_host_function(all.stream, fork_inside, &status, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, fork_inside, &status, NULL));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }

@@ -36,7 +36,7 @@ static void set(const struct side *side, uint64_t pointer, int value) {
 /* Whether each byte of memory of the side has the value. */
 static int has(const struct side *side, uint64_t pointer, int value) {
   unsigned char bytes[BYTES];
-  cushim_place to = cushim_at_host(bytes), from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(bytes), from = cushim_endpoint_device(pointer);
   int i;
   memset(bytes, ~value, sizeof bytes);
   CHECK_OK(cushim_context_copy(side->context, &to, &from, BYTES));
@@ -79,7 +79,7 @@ static int arrived(const struct side *side, uint64_t pointer, int value, const c
 
 /* From host memory to the device's and back, of one sort each. */
 static void there_and_back(const struct side *side, uint64_t pointer, unsigned char *bytes, int value) {
-  cushim_place memory = cushim_at_device(pointer), either = cushim_at_auto(pointer), here = cushim_at_host(bytes);
+  cushim_endpoint memory = cushim_endpoint_device(pointer), either = cushim_endpoint_auto(pointer), here = cushim_endpoint_host(bytes);
   cushim_region from = cushim_region_at(here, 64), to = cushim_region_at(memory, 64);
   memset(bytes, value, BYTES);
   worked(cushim_stream_copy(side->stream, &memory, &here, BYTES), "to the device");
@@ -119,8 +119,8 @@ static void within(const struct side *side, uint64_t pointer) {
   there_and_back(side, pointer, page, 10);
   there_and_back(side, pointer, host, 20);
   worked(fill_bytes(side->stream, pointer, 30, half), "a memset");
-  copies[0].to = cushim_at_device(pointer + half);
-  copies[0].from = cushim_at_device(pointer);
+  copies[0].to = cushim_endpoint_device(pointer + half);
+  copies[0].from = cushim_endpoint_device(pointer);
   worked(cushim_stream_copy(side->stream, &copies[0].to, &copies[0].from, half), "a half to the other");
   synchronize(side->stream);
   arrived(side, pointer, 30, "a half to the other");
@@ -131,8 +131,8 @@ static void within(const struct side *side, uint64_t pointer) {
   arrived(side, pointer, 31, "with their contexts");
   memset(host, 32, BYTES);
   for (i = 0; i < 2; i++) {
-    copies[i].to = cushim_at_device(pointer + (size_t)i * half);
-    copies[i].from = cushim_at_host(host + (size_t)i * half);
+    copies[i].to = cushim_endpoint_device(pointer + (size_t)i * half);
+    copies[i].from = cushim_endpoint_host(host + (size_t)i * half);
     copies[i].bytes = half;
   }
   worked(cushim_stream_copy_batch(side->stream, copies, 2, NULL, 0, &options), "a batch");
@@ -166,7 +166,7 @@ static void each_for_itself(void) {
 }
 
 /* Every way from one device to the other, stream-ordered or synchronous; the endpoints are of the same kind. */
-static void every_way(const struct side *from, const struct side *to, cushim_place source, cushim_place target, uint64_t pointer,
+static void every_way(const struct side *from, const struct side *to, cushim_endpoint source, cushim_endpoint target, uint64_t pointer,
                       uint64_t into) {
   cushim_region columns = cushim_region_at(source, 64), rows = cushim_region_at(target, 64);
   int i, value = 1;
@@ -191,7 +191,7 @@ static void every_way(const struct side *from, const struct side *to, cushim_pla
 
 /* The same with endpoints that name their contexts: it makes no difference then where memory comes from. */
 static void as_peers(const struct side *from, const struct side *to, uint64_t pointer, uint64_t into) {
-  cushim_place source = cushim_at_device(pointer), target = cushim_at_device(into);
+  cushim_endpoint source = cushim_endpoint_device(pointer), target = cushim_endpoint_device(into);
   source.context = from->context;
   target.context = to->context;
   every_way(from, to, source, target, pointer, into);
@@ -199,7 +199,7 @@ static void as_peers(const struct side *from, const struct side *to, uint64_t po
 
 /* Whole buffers, and halves of them. */
 static void buffers(const struct side *from, const struct side *to) {
-  cushim_place source = cushim_at_buffer(from->buffer, 0), target = cushim_at_buffer(to->buffer, 0);
+  cushim_endpoint source = cushim_endpoint_buffer(from->buffer, 0), target = cushim_endpoint_buffer(to->buffer, 0);
   int i;
   for (i = 0; i < 2; i++) {
     cushim_stream stream = sides[i].stream;
@@ -229,9 +229,9 @@ static void from_one_to_the_other(void) {
   int i;
   for (i = 0; i < 2; i++) {
     const struct side *from = &sides[i], *to = &sides[!i];
-    every_way(from, to, cushim_at_device(from->plain), cushim_at_device(to->plain), from->plain, to->plain);
-    every_way(from, to, cushim_at_auto(from->plain), cushim_at_auto(to->plain), from->plain, to->plain);
-    every_way(from, to, cushim_at_buffer(from->buffer, 0), cushim_at_buffer(to->buffer, 0), from->pooled, to->pooled);
+    every_way(from, to, cushim_endpoint_device(from->plain), cushim_endpoint_device(to->plain), from->plain, to->plain);
+    every_way(from, to, cushim_endpoint_auto(from->plain), cushim_endpoint_auto(to->plain), from->plain, to->plain);
+    every_way(from, to, cushim_endpoint_buffer(from->buffer, 0), cushim_endpoint_buffer(to->buffer, 0), from->pooled, to->pooled);
     as_peers(from, to, from->plain, to->plain);
     as_peers(from, to, from->pooled, to->plain);
     as_peers(from, to, from->plain, to->pooled);
@@ -251,8 +251,8 @@ static void refused(cushim_status expected, cushim_status status, const char *wo
 
 /* Memory of the second's pool, by its address: without access not in the first's stream, whichever is current. */
 static void pool_without_access(void) {
-  cushim_place here = cushim_at_host(page), there = cushim_at_device(sides[1].pooled);
-  cushim_place plain = cushim_at_device(sides[0].plain);
+  cushim_endpoint here = cushim_endpoint_host(page), there = cushim_endpoint_device(sides[1].pooled);
+  cushim_endpoint plain = cushim_endpoint_device(sides[0].plain);
   cushim_region rows = cushim_region_at(here, 64), columns = cushim_region_at(there, 64);
   cushim_stream stream = sides[0].stream;
   static const char of[] = "is memory of a pool of device 1, to which device 0 of this copy has no access";
@@ -263,16 +263,16 @@ static void pool_without_access(void) {
   refused(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy(stream, &there, &plain, BYTES), of);
   CHECK_CONTAINS(last_message(), "The destination, ");
   CHECK_CONTAINS(last_message(), "name the context of both endpoints");
-  CHECK_CONTAINS(last_message(), "cushim_resource_change_peers");
+  CHECK_CONTAINS(last_message(), "cushim_resource_add_peers");
   refused(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy_3d(stream, &rows, &columns, &all_rows), of);
   refused(CUDA_ERROR_INVALID_VALUE, fill_bytes(stream, sides[1].pooled, 1, BYTES),
           "is memory of a pool of device 1, to which device 0 of this memset has no access");
-  CHECK_CONTAINS(last_message(), "cushim_resource_change_peers");
+  CHECK_CONTAINS(last_message(), "cushim_resource_add_peers");
   refused(CUDA_ERROR_INVALID_VALUE, fill_buffer(stream, sides[1].buffer, 0, 1, BYTES), "a stream of device 1");
 }
 
 static void pool_with_access(void) {
-  cushim_place here = cushim_at_host(page), there = cushim_at_device(sides[1].pooled);
+  cushim_endpoint here = cushim_endpoint_host(page), there = cushim_endpoint_device(sides[1].pooled);
   cushim_stream stream = sides[0].stream;
   worked(fill_bytes(stream, sides[1].pooled, 80, BYTES), "a memset with access");
   memset(page, 0, BYTES);
@@ -296,14 +296,14 @@ static void peers_of_pools(void) {
   CHECK(peer_count(pool) == 0);
   whichever_is_current(pool_without_access);
   if (!reach) {
-    refused(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_change_peers(pool, CUSHIM_PEERS_ADD, both, 2), "cannot be reached");
+    refused(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_add_peers(pool, both, 2), "cannot be reached");
     CHECK(last_detail()->item == 1);
     return;
   }
-  CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_ADD, &sides[0].device, 1));
+  CHECK_OK(cushim_resource_add_peers(pool, &sides[0].device, 1));
   CHECK(peer_count(pool) == 1 && peer_count(sides[0].pool) == 0);
   whichever_is_current(pool_with_access);
-  CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_REMOVE, &sides[0].device, 1));
+  CHECK_OK(cushim_resource_remove_peers(pool, &sides[0].device, 1));
   CHECK(peer_count(pool) == 0);
   whichever_is_current(pool_without_access);
 }
@@ -312,7 +312,7 @@ static void peers_of_pools(void) {
 static void plain_without_access(void) {
   cushim_context first = sides[0].context;
   static const char of[] = "is memory of device 1, to which device 0 of this memset has no access";
-  cushim_place plain = cushim_at_device(sides[1].plain);
+  cushim_endpoint plain = cushim_endpoint_device(sides[1].plain);
   uint64_t start = 1;
   size_t bytes = 1;
   refused(CUDA_ERROR_INVALID_VALUE, fill_bytes(sides[0].stream, sides[1].plain, 1, BYTES), of);
@@ -436,7 +436,7 @@ static void default_streams(void) {
     CHECK_OK(cushim_context_get_legacy_stream(sides[i].context, &streams[0]));
     CHECK_OK(cushim_context_get_per_thread_stream(sides[i].context, &streams[1]));
     for (k = 0; k < 2; k++) {
-      cushim_place to = cushim_at_device(sides[i].pooled), from = cushim_at_host(page);
+      cushim_endpoint to = cushim_endpoint_device(sides[i].pooled), from = cushim_endpoint_host(page);
       worked(fill_bytes(streams[k], sides[i].plain, (uint32_t)(60 + k), BYTES), "a memset in a default stream");
       memset(page, 62 + k, BYTES);
       worked(cushim_stream_copy(streams[k], &to, &from, BYTES), "a copy in a default stream");
@@ -461,7 +461,7 @@ static void orders(void) {
     CHECK_OK(cushim_context_allocate(own->context, BYTES, &pointer));
     worked(cushim_stream_free(other->stream, pointer), "a free of plain memory in the other's stream");
     worked(cushim_resource_allocate(own->pool, other->stream, BYTES, &pointer), "an allocation in the other's stream");
-    worked(cushim_resource_deallocate(own->pool, other->stream, pointer, BYTES), "and its end");
+    worked(cushim_resource_free(own->pool, other->stream, pointer, BYTES), "and its end");
     worked(cushim_buffer_create(own->pool, other->stream, BYTES, &buffer), "a buffer in the other's stream");
     synchronize(other->stream);
     CHECK_OK(cushim_buffer_set_stream(buffer, own->stream));
@@ -507,13 +507,13 @@ static cushim_status saxpy(cushim_kernel kernel, cushim_stream stream, uint64_t 
 /* The last of the numbers that the kernel works on. */
 static float number_at(const struct side *side, uint64_t pointer) {
   float numbers[THREADS] = {0};
-  cushim_place to = cushim_at_host(numbers), from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(numbers), from = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_context_copy(side->context, &to, &from, sizeof numbers));
   return numbers[THREADS - 1];
 }
 
 static void set_numbers(const struct side *side, uint64_t pointer, float value) {
-  cushim_place to = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_device(pointer);
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   CHECK_OK(cushim_context_fill(side->context, &to, bits, 4, THREADS));
@@ -560,9 +560,9 @@ static void compute(void) {
   }
   if (reach) {
     CHECK_OK(cushim_context_enable_peer_access(sides[0].context, sides[1].context));
-    CHECK_OK(cushim_resource_change_peers(sides[1].pool, CUSHIM_PEERS_ADD, &sides[0].device, 1));
+    CHECK_OK(cushim_resource_add_peers(sides[1].pool, &sides[0].device, 1));
     whichever_is_current(one_reaches_the_other);
-    CHECK_OK(cushim_resource_change_peers(sides[1].pool, CUSHIM_PEERS_REPLACE, NULL, 0));
+    CHECK_OK(cushim_resource_set_peers(sides[1].pool, NULL, 0));
     CHECK_OK(cushim_context_disable_peer_access(sides[0].context, sides[1].context));
   }
 }
@@ -571,8 +571,8 @@ static void compute(void) {
 static cushim_buffer managed;
 
 static void managed_memory_moves(void) {
-  cushim_location locations[2] = {cushim_on_device(0), cushim_on_device(1)};
-  cushim_range range = cushim_range_of(managed);
+  cushim_location locations[2] = {cushim_location_device(0), cushim_location_device(1)};
+  cushim_range range = cushim_range_buffer(managed, 0, 0);
   uint64_t pointer = 0;
   int i, k;
   CHECK_OK(cushim_buffer_get_pointer(managed, &pointer));

@@ -36,7 +36,7 @@ static const cushim_owner ends = {&ended, ends_the_thread}, comes_back = {&came_
 
 static void flush(void) {
   int32_t done = 0;
-  CHECK_OK(cushim_flush_callbacks(10000, &done));
+  CHECK_OK(cushim_flush_callbacks(10000000000ull, &done));
   CHECK(done == 1);
 }
 
@@ -67,7 +67,7 @@ static void in_a_release(void) {
 /* Eight successors, and no more: the rest is leaked and counted, and nobody waits for it. What is drained goes on. */
 static void in_each_release(void) {
   const cushim_owner drained = {&logged, NULL};
-  cushim_item item;
+  cushim_drain_item item;
   size_t count = 0;
   int i;
   for (i = 1; i <= 9; i++) {
@@ -80,7 +80,7 @@ static void in_each_release(void) {
   CHECK(read_now(&ended) == 9 && read_now(&came_back) == 0 && leaked() == 20);
   release(&drained);
   CHECK_OK(cushim_drain(&item, sizeof item, 1, &count));
-  CHECK(count == 1 && item.kind == CUSHIM_ITEM_RELEASE && item.data == &logged);
+  CHECK(count == 1 && item.kind == CUSHIM_DRAIN_RELEASE && item.data == &logged);
 }
 
 /* All at once. */
@@ -158,7 +158,7 @@ static void in_a_deleter(void) {
 /* Who must not be called is not. */
 static void in_no_deleter(void) {
   cushim_buffer buffer;
-  cushim_item item;
+  cushim_drain_item item;
   size_t count = 0;
   CHECK_OK(cushim_buffer_import_dlpack(all.driver, tensor(), CUSHIM_DLPACK_PULL, NULL, &buffer));
   CHECK_OK(cushim_drain(&item, sizeof item, 1, &count));
@@ -166,7 +166,7 @@ static void in_no_deleter(void) {
   CHECK_OK(cushim_buffer_destroy(buffer));
   flush();
   CHECK_OK(cushim_drain(&item, sizeof item, 1, &count));
-  CHECK(count == 1 && item.kind == CUSHIM_ITEM_RELEASE && item.data == tensor() && read_now(&ended) == 0);
+  CHECK(count == 1 && item.kind == CUSHIM_DRAIN_RELEASE && item.data == tensor() && read_now(&ended) == 0);
 }
 
 static cushim_status allocates(void *user, cushim_stream stream, size_t bytes, uint64_t *pointer) {
@@ -230,7 +230,7 @@ static void *calls_deallocate(void *nothing) {
   cushim_buffer buffer;
   (void)nothing;
   of.allocate = gives_an_address;
-  of.deallocate = frees;
+  of.free = frees;
   CHECK_OK(cushim_resource_create_custom(all.driver, &of, &resource));
   CHECK_OK(cushim_buffer_create(resource, NULL, 64, &buffer));
   cushim_buffer_destroy(buffer);
@@ -293,16 +293,16 @@ static void in_a_host_function(void) {
   cushim_stream other = new_stream(all.context);
   if (is_none(all.driver)) return;
   if (!is_software(all.driver)) { /* 580 calls no other host function afterwards, and does not end the stream: only the exit is tried */
-    CHECK_OK(cushim_stream_host_function(all.stream, ends_the_thread, &ended, &comes_back));
+    CHECK_OK(cushim_stream_launch_host_function(all.stream, ends_the_thread, &ended, &comes_back));
     CHECK(comes_to(&ended, 1));
     return;
   }
-  CHECK_OK(cushim_stream_host_function(all.stream, ends_the_thread, &ended, &comes_back));
+  CHECK_OK(cushim_stream_launch_host_function(all.stream, ends_the_thread, &ended, &comes_back));
   CHECK(comes_to(&came_back, 1));
   flush();
   CHECK(read_now(&ended) == 1);
   /* Other streams go on. */
-  CHECK_OK(cushim_stream_host_function(other, counts, &came_back, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(other, counts, &came_back, NULL));
   CHECK_OK(cushim_stream_synchronize(other));
   CHECK(read_now(&came_back) == 2);
 }

@@ -75,7 +75,7 @@ static void memory(const struct old *old, cushim_context gone) {
   size_t size;
   void *address = NOT_NULL;
   cushim_pointer_attributes attributes;
-  cushim_place here = cushim_at_host(bytes), there = cushim_at_device(old->memory);
+  cushim_endpoint here = cushim_endpoint_host(bytes), there = cushim_endpoint_device(old->memory);
   cushim_region from = cushim_region_at(here, 0), to = cushim_region_at(there, 0);
   cushim_extent extent = {16, 2, 1};
   memset(&attributes, 0, sizeof attributes);
@@ -95,7 +95,7 @@ static void memory(const struct old *old, cushim_context gone) {
 }
 
 static cushim_range old_range(const struct old *old) {
-  return cushim_range_at(old->memory, BYTES);
+  return cushim_range_pointer(old->memory, BYTES);
 }
 
 static const cushim_location host = {CUSHIM_LOCATION_HOST, 0};
@@ -117,8 +117,8 @@ static void managed_memory(const struct old *old, cushim_context gone) {
 static void batches(const struct old *old, cushim_stream gone) {
   const cushim_range range = old_range(old);
   cushim_copy copy;
-  copy.from = cushim_at_host(bytes);
-  copy.to = cushim_at_device(old->memory);
+  copy.from = cushim_endpoint_host(bytes);
+  copy.to = cushim_endpoint_device(old->memory);
   copy.bytes = BYTES;
   GONE(cushim_stream_prefetch(gone, &range, &host));
   GONE(cushim_stream_prefetch_batch(gone, &range, 1, &host, 1, NULL));
@@ -134,7 +134,7 @@ static void streams(const struct old *old, cushim_stream gone) {
   uint32_t flags;
   int32_t number;
   uint64_t id, pointer;
-  cushim_place here = cushim_at_host(bytes), there = cushim_at_device(old->memory);
+  cushim_endpoint here = cushim_endpoint_host(bytes), there = cushim_endpoint_device(old->memory);
   cushim_region from = cushim_region_at(here, 0), to = cushim_region_at(there, 0);
   cushim_extent extent = {16, 2, 1};
   cushim_memory_operation write;
@@ -150,8 +150,8 @@ static void streams(const struct old *old, cushim_stream gone) {
   GONE(cushim_stream_get_id(gone, &id));
   GONE(cushim_stream_wait_event(gone, old->event));
   GONE(cushim_stream_wait_stream(gone, old->stream));
-  GONE(cushim_stream_host_function(gone, nothing, NULL, NULL));
-  GONE(cushim_stream_host_function_bytes(gone, nothing, "four", 4));
+  GONE(cushim_stream_launch_host_function(gone, nothing, NULL, NULL));
+  GONE(cushim_stream_launch_host_function_bytes(gone, nothing, "four", 4));
   GONE(cushim_stream_memory_operations(gone, &write, 1));
   GONE(cushim_event_record(old->event, gone));
   GONE(cushim_stream_allocate(gone, BYTES, &pointer));
@@ -174,7 +174,7 @@ static void events(const struct old *old) {
 static void with_the_new_one(const struct old *old, cushim_context context) {
   cushim_stream stream = new_stream(context);
   cushim_event event = new_event(context, CUSHIM_EVENT_TIMING);
-  cushim_place memory = cushim_at_device(old->memory), named = memory;
+  cushim_endpoint memory = cushim_endpoint_device(old->memory), named = memory;
   float milliseconds;
   int32_t done = 0;
   GONE(cushim_stream_wait_event(stream, old->event));
@@ -219,7 +219,7 @@ static void release(struct old *old, cushim_context context) {
   uint64_t fresh = 0;
   cushim_stream stream = new_stream(context);
   cushim_event event = new_event(context, 0);
-  cushim_place from, to = cushim_at_host(back);
+  cushim_endpoint from, to = cushim_endpoint_host(back);
   CHECK_OK(cushim_context_allocate(context, BYTES, &fresh)); /* perhaps where the old memory was */
   CHECK_OK(set_bytes(context, fresh, 7, BYTES));
   CHECK_OK(cushim_context_free(old->context, old->memory));
@@ -228,7 +228,7 @@ static void release(struct old *old, cushim_context context) {
   CHECK_OK(cushim_stream_destroy(old->stream));
   CHECK_OK(cushim_context_destroy(old->lent));
   CHECK_OK(cushim_context_destroy(old->context));
-  from = cushim_at_device(fresh);
+  from = cushim_endpoint_device(fresh);
   CHECK_OK(cushim_context_copy(context, &to, &from, BYTES));
   CHECK(back[0] == 7 && back[BYTES - 1] == 7);
   CHECK_OK(cushim_event_record(event, stream));

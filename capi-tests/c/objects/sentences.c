@@ -36,13 +36,13 @@ static void events(void) {
 static void buffers(void) {
   cushim_resource resource;
   cushim_buffer buffer = NULL;
-  cushim_place weights, here;
+  cushim_endpoint weights, here;
   unsigned char bytes[512];
   CHECK_OK(cushim_device_get_resource(all.device, &resource));
   CHECK_OK(cushim_buffer_create(resource, all.stream, 256, &buffer));
   CHECK_OK(cushim_set_label(buffer, "weights"));
-  weights = cushim_at_buffer(buffer, 0);
-  here = cushim_at_host(bytes);
+  weights = cushim_endpoint_buffer(buffer, 0);
+  here = cushim_endpoint_host(bytes);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &weights, 1, 1, 257));
   CHECK_CONTAINS(last_message(), "buffer \"weights\"");
   CHECK(strstr(last_message(), "1 rows") == NULL);
@@ -61,7 +61,7 @@ static void prefetches(void) {
   CHECK_OK(cushim_buffer_create(resource, NULL, HALF, &buffer));
   CHECK_OK(cushim_set_label(buffer, "table"));
   CHECK_OK(cushim_set_label(all.stream, "moving"));
-  table = cushim_range_of(buffer);
+  table = cushim_range_buffer(buffer, 0, 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_prefetch(all.stream, &table, &nowhere));
   table.offset = HALF;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_prefetch(all.stream, &table, &first));
@@ -86,7 +86,7 @@ static void questions(void) {
   CHECK_OK(cushim_buffer_create(pool, all.stream, 4096, &buffer));
   CHECK_OK(cushim_set_label(buffer, "weights"));
   CHECK_OK(cushim_set_label(all.context, "main"));
-  of_buffer = cushim_range_of(buffer);
+  of_buffer = cushim_range_buffer(buffer, 0, 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_get_range_attributes(all.context, &of_buffer, &attributes));
   names("buffer \"weights\"");
   CHECK(strcmp(last_detail()->label, "weights") == 0);

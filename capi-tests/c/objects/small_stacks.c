@@ -67,13 +67,13 @@ static void launches(void) {
 }
 
 static void copies(void) {
-  cushim_place to = cushim_at_device(slot(1)), from = cushim_at_device(slot(0));
+  cushim_endpoint to = cushim_endpoint_device(slot(1)), from = cushim_endpoint_device(slot(0));
   CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 4));
 }
 
 static void allocates(void) {
   cushim_buffer buffer;
-  CHECK_OK(cushim_device_allocate(all.device, all.stream, 1024, &buffer));
+  CHECK_OK(cushim_buffer_create_default(all.device, all.stream, 1024, &buffer));
   CHECK_OK(cushim_buffer_destroy(buffer));
 }
 

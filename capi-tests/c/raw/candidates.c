@@ -18,17 +18,17 @@ static cushim_candidate last_of(cushim_driver driver) {
   memset(&candidate, 0, sizeof candidate);
   for (i = 0; i < count; i++) {
     candidate.struct_size = sizeof candidate;
-    CHECK_OK(cushim_driver_candidate_at(driver, i, &candidate));
+    CHECK_OK(cushim_driver_get_candidate(driver, i, &candidate));
     CHECK(candidate.struct_size == sizeof candidate);
     CHECK(candidate.path != NULL && candidate.path[0] != '\0');
     CHECK(candidate.origin != NULL && candidate.origin[0] != '\0');
     CHECK((candidate.error == NULL) == (i + 1 == count));
   }
   none = candidate;
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_candidate_at(driver, count, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_candidate(driver, count, &none));
   CHECK_CONTAINS(last_message(), "index");
   CHECK(none.struct_size == sizeof none && none.path == NULL && none.origin == NULL);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_candidate_at(driver, (size_t)-1, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_candidate(driver, (size_t)-1, &none));
   return candidate;
 }
 
@@ -42,10 +42,10 @@ static void named(void) {
   CHECK(info_of(by_option).candidate_count == 1);
   CHECK(strcmp(candidate.path, shell) == 0 && strcmp(candidate.origin, "options") == 0);
   CHECK(info_of(none).candidate_count == 0);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_candidate_at(none, 0, &candidate));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_candidate_at(by_option, 0, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_candidate(none, 0, &candidate));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_candidate(by_option, 0, NULL));
   candidate.struct_size = 0;
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_candidate_at(by_option, 0, &candidate));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_candidate(by_option, 0, &candidate));
   CHECK_OK(cushim_driver_destroy(by_variable));
   CHECK_OK(cushim_driver_destroy(by_option));
   CHECK_OK(cushim_driver_destroy(none));

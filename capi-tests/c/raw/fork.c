@@ -59,8 +59,8 @@ static void forked(cushim_driver driver) {
   CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_driver_lookup(driver, "cuInit", 2000, 0, &function));
   CHECK(function == NULL);
   CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_driver_get_info(driver, &info));
-  CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_driver_candidate_at(driver, 0, &candidate));
-  CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_driver_symbol_at(driver, 0, 0, &symbol));
+  CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_driver_get_candidate(driver, 0, &candidate));
+  CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_driver_get_symbol(driver, 0, 0, &symbol));
   CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_driver_destroy(driver));
   CHECK_OK(cushim_driver_destroy(NULL));
 

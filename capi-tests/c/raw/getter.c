@@ -71,11 +71,11 @@ static void same_functions(cushim_driver original, const cushim_driver_options *
   CHECK(version == given_number("CHECK_VERSION"));
 
   symbol.struct_size = sizeof symbol;
-  CHECK_OK(cushim_driver_symbol_at(driver, 1, 0, &symbol));
+  CHECK_OK(cushim_driver_get_symbol(driver, 1, 0, &symbol));
   CHECK(symbol.via != NULL && strcmp(symbol.via, "custom") == 0);
   CHECK(info.candidate_count == 1);
   candidate.struct_size = sizeof candidate;
-  CHECK_OK(cushim_driver_candidate_at(driver, 0, &candidate));
+  CHECK_OK(cushim_driver_get_candidate(driver, 0, &candidate));
   CHECK(candidate.error == NULL && strcmp(candidate.origin, "getter") == 0);
   CHECK(forward.calls == calls); /* it is asked while the driver is opened, and never again */
   CHECK_OK(cushim_driver_destroy(driver));

@@ -23,9 +23,9 @@ static void refused_by_all(cushim_driver value, const char *words) {
   CHECK_CONTAINS(last_message(), words);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_get_info(value, &info));
   CHECK_CONTAINS(last_message(), words);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_candidate_at(value, 0, &candidate));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_get_candidate(value, 0, &candidate));
   CHECK_CONTAINS(last_message(), words);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_symbol_at(value, 0, 0, &symbol));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_get_symbol(value, 0, 0, &symbol));
   CHECK_CONTAINS(last_message(), words);
 }
 

@@ -20,7 +20,7 @@ static cushim_symbol symbol_at(cushim_driver driver, size_t index, int kind) {
   cushim_symbol symbol;
   memset(&symbol, 0, sizeof symbol);
   symbol.struct_size = sizeof symbol;
-  CHECK_OK(cushim_driver_symbol_at(driver, index, kind, &symbol));
+  CHECK_OK(cushim_driver_get_symbol(driver, index, kind, &symbol));
   return symbol;
 }
 
@@ -108,10 +108,10 @@ static void unknown(cushim_driver driver) {
   CHECK_CONTAINS(last_message(), "function");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_lookup(driver, "cuInit", 2000, 7, &function));
   CHECK_CONTAINS(last_message(), "CUSHIM_TABLE_PER_THREAD_STREAM");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_symbol_at(driver, ENTRIES, 0, &symbol));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_symbol(driver, ENTRIES, 0, &symbol));
   CHECK_CONTAINS(last_message(), "616");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_symbol_at(driver, 0, -1, &symbol));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_symbol_at(driver, 0, 0, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_symbol(driver, 0, -1, &symbol));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_symbol(driver, 0, 0, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_table(driver, 0, NULL));
 }
 

@@ -43,15 +43,15 @@ static void prefetches(void) {
 
 static cushim_copy copy(uint64_t to, void *from) {
   cushim_copy copy;
-  copy.to = cushim_at_device(to);
-  copy.from = cushim_at_host(from);
+  copy.to = cushim_endpoint_device(to);
+  copy.from = cushim_endpoint_host(from);
   copy.bytes = 64;
   return copy;
 }
 
 static unsigned first_byte(uint64_t pointer) {
   unsigned char byte = 0;
-  cushim_place to = cushim_at_host(&byte), from = cushim_at_device(pointer);
+  cushim_endpoint to = cushim_endpoint_host(&byte), from = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 1));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   return byte;
@@ -68,7 +68,7 @@ static void copies(void) {
   memset(memory, 0x55, 65);
   for (i = 0; i < MANY; i++) {
     many[i] = copy(there, memory);
-    many[i].from.flags = CUSHIM_PLACE_KEEP_BYTES;
+    many[i].from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   }
   busy_begin(&busy, all.driver, all.stream);
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy_batch(all.stream, many, MANY, NULL, 0, NULL));

@@ -14,7 +14,7 @@ static void count_call(void *data) { __atomic_add_fetch((int *)data, 1, __ATOMIC
 
 static cushim_status fill_owned(cushim_stream stream, int index, uint32_t number, int which) {
   const cushim_owner owner = counted(&releases[which]);
-  cushim_place to = owned_slot(index, &owner);
+  cushim_endpoint to = owned_slot(index, &owner);
   cushim_status status = cushim_stream_fill(stream, &to, number, 4, 1);
   if (status == CUSHIM_SUCCESS) lent[which] = 1; /* a failed call has taken nothing over */
   return status;
@@ -62,7 +62,7 @@ static cushim_status capture(struct made *made) {
   TRY(launch(stream, 0, 2));
   TRY(cushim_builder_fork(made->builder, &made->fork, 1));
   TRY(launch(cushim_builder_stream(made->fork), 1, 7));
-  TRY(cushim_stream_host_function(stream, count_call, &calls, &owner));
+  TRY(cushim_stream_launch_host_function(stream, count_call, &calls, &owner));
   lent[1] = 1;
   TRY(cushim_builder_join(made->builder, &made->fork, 1));
   if (version >= 12030) TRY(body_in(made));

@@ -80,7 +80,7 @@ static void read_names(FILE *trace) {
  */
 static int is_of_captures(void) {
   static const char *const names[] = {"cushim_builder_end",   "cushim_builder_get_tail",         "cushim_builder_get_graph",
-                                      "cushim_builder_embed", "cushim_builder_create_condition", "cushim_builder_add_conditional"};
+                                      "cushim_builder_add_child", "cushim_builder_create_condition", "cushim_builder_add_conditional"};
   size_t i;
   for (i = 0; i < sizeof names / sizeof *names; i++) {
     if (strcmp(function->name, names[i]) == 0) return 1;
@@ -149,7 +149,7 @@ static size_t settled(void) {
   size_t last = 0, now = control.live_objects();
   int i, done, same = 0;
   for (i = 0; i < 200 && same < 5; i++) {
-    CHECK_OK(cushim_flush_callbacks(1000, &done));
+    CHECK_OK(cushim_flush_callbacks(1000000000u, &done));
     nanosleep(&pause, NULL);
     last = now;
     now = control.live_objects();

@@ -63,7 +63,7 @@ static void lost(void) {
 
   CHECK_OK(cushim_stream_free(stream, in_stream));
   CHECK_OK(cushim_context_free(all.context, without));
-  CHECK_OK(cushim_resource_deallocate(pool, stream, of_pool, BYTES));
+  CHECK_OK(cushim_resource_free(pool, stream, of_pool, BYTES));
   CHECK_OK(cushim_context_free_host(all.context, host));
   CHECK_OK(cushim_context_unregister_host(all.context, registered));
   CHECK_OK(cushim_buffer_destroy(plain));

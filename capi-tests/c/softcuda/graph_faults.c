@@ -23,7 +23,7 @@ static void no_op(void *data) { (void)data; }
 static void build(void) {
   static int kept;
   const cushim_owner owner = counted(&kept);
-  cushim_place to = owned_slot(0, &owner), from;
+  cushim_endpoint to = owned_slot(0, &owner), from;
   cushim_memory_operation write;
   const uint32_t digit = 1;
   cushim_arg args[2];
@@ -42,7 +42,7 @@ static void build(void) {
   CHECK_OK(cushim_graph_add_kernel(at.graph, &at.node, 1, all.kernel, NULL, args, 2, NULL));
   CHECK_OK(cushim_graph_add_fill(at.graph, &at.node, 1, &to, 5, 4, 1, &at.fill));
   CHECK_OK(cushim_graph_add_kernel(at.other, NULL, 0, all.kernel, NULL, args, 2, NULL));
-  to = cushim_at_device(slot(32)), from = cushim_at_device(slot(40));
+  to = cushim_endpoint_device(slot(32)), from = cushim_endpoint_device(slot(40));
   CHECK_OK(cushim_graph_add_copy(at.graph, NULL, 0, &to, &from, 4, &at.copy));
   CHECK_OK(cushim_graph_add_event_record(at.graph, NULL, 0, all.event, &at.record));
   CHECK_OK(cushim_graph_add_event_wait(at.graph, &at.record, 1, all.event, &at.wait));
@@ -77,7 +77,7 @@ static cushim_status add_kernel(void) {
 
 static cushim_status add_copy(void) {
   const cushim_owner owners[2] = {counted(&counts[0]), counted(&counts[1])};
-  cushim_place to = owned_slot(8, &owners[0]), from = owned_slot(16, &owners[1]);
+  cushim_endpoint to = owned_slot(8, &owners[0]), from = owned_slot(16, &owners[1]);
   return cushim_graph_add_copy(at.graph, &at.fill, 1, &to, &from, 16, NULL);
 }
 
@@ -114,13 +114,13 @@ static cushim_status set_owner(void) {
 
 static cushim_status set_fill(void) {
   const cushim_owner owner = counted(&counts[0]);
-  cushim_place to = owned_slot(2, &owner);
+  cushim_endpoint to = owned_slot(2, &owner);
   return cushim_node_set_fill(at.fill, NULL, &to, 6, 4, 1);
 }
 
 static cushim_status set_fill_in_exec(void) {
   const cushim_owner owner = counted(&counts[0]);
-  cushim_place to = owned_slot(2, &owner);
+  cushim_endpoint to = owned_slot(2, &owner);
   return cushim_node_set_fill(at.fill, at.exec, &to, 6, 4, 1);
 }
 
@@ -142,7 +142,7 @@ static cushim_status set_argument_at(cushim_exec exec) {
 
 static cushim_status set_copy_at(cushim_exec exec) {
   const cushim_owner owners[2] = {counted(&counts[0]), counted(&counts[1])};
-  cushim_place to = owned_slot(8, &owners[0]), from = owned_slot(16, &owners[1]);
+  cushim_endpoint to = owned_slot(8, &owners[0]), from = owned_slot(16, &owners[1]);
   return cushim_node_set_copy(at.copy, exec, &to, &from, 8);
 }
 
@@ -195,13 +195,13 @@ static cushim_status add_conditional_node(void) {
 static cushim_status capture(void) {
   cushim_builder builder = NULL, fork = NULL;
   cushim_graph graph = NULL;
-  cushim_place to = cushim_at_device(slot(0));
+  cushim_endpoint to = cushim_endpoint_device(slot(0));
   cushim_status status = cushim_builder_create(all.context, NULL, &builder);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(builder);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_fork(builder, &fork, 1);
   if (status == CUSHIM_SUCCESS) status = cushim_stream_fill(cushim_builder_stream(fork), &to, 7, 4, 1);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_join(builder, &fork, 1);
-  if (status == CUSHIM_SUCCESS) status = cushim_builder_embed(builder, at.other, CUSHIM_CHILD_CLONE, NULL);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_add_child(builder, at.other, CUSHIM_CHILD_CLONE, NULL);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);
   /* What is refused here is said and left to the driver. */
   (void)cushim_builder_destroy(fork);
@@ -215,7 +215,7 @@ static cushim_status capture_body(void) {
   cushim_builder builder = NULL, body = NULL;
   cushim_condition condition = NULL;
   cushim_graph graph = NULL;
-  cushim_place to = cushim_at_device(slot(0));
+  cushim_endpoint to = cushim_endpoint_device(slot(0));
   cushim_status status = cushim_builder_create(all.context, NULL, &builder);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(builder);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_create_condition(builder, NULL, &condition);
@@ -236,13 +236,13 @@ static cushim_status capture_allocation(void) {
   cushim_resource arena = NULL;
   cushim_buffer buffer = NULL;
   cushim_graph graph = NULL;
-  cushim_place to;
+  cushim_endpoint to;
   cushim_status status = cushim_resource_create_arena(all.context, 4096, &arena);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_create(all.context, NULL, &builder);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(builder);
   if (status == CUSHIM_SUCCESS) status = cushim_buffer_create(arena, cushim_builder_stream(builder), 64, &buffer);
   if (status == CUSHIM_SUCCESS) {
-    to = cushim_at_buffer(buffer, 0);
+    to = cushim_endpoint_buffer(buffer, 0);
     status = cushim_stream_fill(cushim_builder_stream(builder), &to, 7, 4, 1);
   }
   if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);

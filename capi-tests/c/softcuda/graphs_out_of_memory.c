@@ -27,7 +27,7 @@ static cushim_status add_buffer_kernel(cushim_graph graph, cushim_node *node) {
 
 static cushim_status add_owned_copy(cushim_node *node) {
   const cushim_owner owner = counted(&releases);
-  cushim_place to = owned_slot(1, &owner), from = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(1, &owner), from = owned_slot(0, &owner);
   return cushim_graph_add_copy(definition, NULL, 0, &to, &from, 4, node);
 }
 static cushim_status add_copy(void) { return add_owned_copy(&made); }
@@ -37,7 +37,7 @@ static cushim_status add_box(void) {
   const cushim_extent extent = {4, 2, 1};
   cushim_region to, from;
   memset(&to, 0, sizeof to), memset(&from, 0, sizeof from);
-  to.place = owned_slot(8, &owner), from.place = owned_slot(0, &owner);
+  to.endpoint = owned_slot(8, &owner), from.endpoint = owned_slot(0, &owner);
   return cushim_graph_add_copy_3d(definition, NULL, 0, &to, &from, &extent, &made);
 }
 
@@ -50,7 +50,7 @@ static cushim_status add_operations(cushim_node *node) {
   cushim_memory_operation operation;
   memset(&operation, 0, sizeof operation);
   operation.action = CUSHIM_MEMORY_WRITE_32;
-  operation.at = cushim_at_device(slot(3));
+  operation.at = cushim_endpoint_device(slot(3));
   return cushim_graph_add_memory_operations(definition, NULL, 0, &operation, 1, node);
 }
 static cushim_status add_values(void) { return add_operations(&made); }
@@ -147,14 +147,14 @@ static cushim_status set_kernel(void) { return set_args(NULL); }
 static cushim_status set_kernel_in_exec(void) { return set_args(exec); }
 static cushim_status set_ends(cushim_exec where) {
   const cushim_owner owner = counted(&releases);
-  cushim_place to = owned_slot(2, &owner);
+  cushim_endpoint to = owned_slot(2, &owner);
   return cushim_node_set_copy(copy_node, where, &to, NULL, 4);
 }
 static cushim_status set_copy(void) { return set_ends(NULL); }
 static cushim_status set_copy_in_exec(void) { return set_ends(exec); }
 static cushim_status set_filled(cushim_exec where) {
   const cushim_owner owner = counted(&releases);
-  cushim_place to = owned_slot(2, &owner);
+  cushim_endpoint to = owned_slot(2, &owner);
   return cushim_node_set_fill(fill_node, where, &to, 7, 4, 1);
 }
 static cushim_status set_fill(void) { return set_filled(NULL); }
@@ -220,7 +220,7 @@ static cushim_status opened(cushim_builder *builder) {
 /* A stream is a handle, which is not given where memory is short. */
 static cushim_status captured_work(cushim_stream stream) {
   const cushim_owner owner = counted(&releases);
-  cushim_place to = owned_slot(1, &owner), from = owned_slot(0, &owner);
+  cushim_endpoint to = owned_slot(1, &owner), from = owned_slot(0, &owner);
   cushim_owned_pointer owned;
   static const uint32_t one = 1;
   cushim_arg args[2];
@@ -228,7 +228,7 @@ static cushim_status captured_work(cushim_stream stream) {
   args[0] = owned_arg(&owned, memory, &releases);
   args[1] = CUSHIM_ARG(one);
   if (status == CUSHIM_SUCCESS) status = cushim_kernel_launch(all.kernel, stream, NULL, args, 2);
-  if (status == CUSHIM_SUCCESS) status = cushim_stream_host_function(stream, nothing_to_do, NULL, &owner);
+  if (status == CUSHIM_SUCCESS) status = cushim_stream_launch_host_function(stream, nothing_to_do, NULL, &owner);
   return status;
 }
 static cushim_status captured_fill(cushim_stream stream) {
@@ -297,7 +297,7 @@ static cushim_status capture_bodies(void) {
 static cushim_status capture_child(void) {
   cushim_builder builder;
   const cushim_status status = opened(&builder);
-  return status != CUSHIM_SUCCESS ? status : ended(builder, cushim_builder_embed(builder, small, CUSHIM_CHILD_CLONE, NULL));
+  return status != CUSHIM_SUCCESS ? status : ended(builder, cushim_builder_add_child(builder, small, CUSHIM_CHILD_CLONE, NULL));
 }
 
 static const struct tried_call calls[] = {
@@ -320,11 +320,11 @@ static const struct tried_call calls[] = {
 
 static void prepare(void) {
   const cushim_owner owner = counted(&releases);
-  cushim_place to;
+  cushim_endpoint to;
   if (!open_graphs()) exit(1);
   to = owned_slot(1, &owner);
-  CHECK_OK(cushim_device_allocate(all.device, all.stream, 64, &first));
-  CHECK_OK(cushim_device_allocate(all.device, all.stream, 64, &second));
+  CHECK_OK(cushim_buffer_create_default(all.device, all.stream, 64, &first));
+  CHECK_OK(cushim_buffer_create_default(all.device, all.stream, 64, &second));
   CHECK_OK(cushim_event_create(all.context, NULL, &other_event));
   small = new_graph();
   CHECK_OK(add_buffer_kernel(small, &made));

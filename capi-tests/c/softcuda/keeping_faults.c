@@ -104,7 +104,7 @@ static void a_launch_fails(int is_own) {
   __atomic_store_n(&gate, 0, __ATOMIC_RELEASE);
   CHECK_OK(cushim_exec_launch(scene.exec, scene.stream));
   CHECK_OK(cushim_stream_synchronize(scene.stream));
-  CHECK_OK(cushim_stream_host_function(second, wait_for_gate, NULL, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(second, wait_for_gate, NULL, NULL));
   CHECK(control.fault_set("cuGraphLaunch#1=999") == 0);
   CHECK_STATUS(CUDA_ERROR_UNKNOWN, cushim_exec_launch(scene.exec, second));
   control.fault_clear();

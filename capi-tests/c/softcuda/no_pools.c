@@ -31,7 +31,7 @@ static void is_used(cushim_resource resource) {
   CHECK_OK(cushim_resource_allocate(resource, all.stream, BYTES, &pointer));
   CHECK_OK(fill_bytes(all.stream, pointer, 0x21, BYTES));
   CHECK(last_byte(all.stream, pointer, BYTES) == 0x21);
-  CHECK_OK(cushim_resource_deallocate(resource, all.stream, pointer, BYTES));
+  CHECK_OK(cushim_resource_free(resource, all.stream, pointer, BYTES));
   CHECK_OK(cushim_buffer_create(resource, all.stream, BYTES, &buffer));
   CHECK_OK(fill_buffer(all.stream, buffer, 0, 0x22, BYTES));
   CHECK_OK(cushim_buffer_create_copy(buffer, all.stream, &copy));
@@ -50,7 +50,7 @@ static void device_pools(void) {
   size_t count = 7;
   for (options.choice = CUSHIM_POOL_CURRENT; options.choice <= CUSHIM_POOL_OWN; options.choice++) {
     CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &resource));
-    is(resource, CUSHIM_RESOURCE_SYNCHRONOUS);
+    is(resource, CUSHIM_RESOURCE_DEVICE);
     is_used(resource);
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_get_attribute(resource, CUSHIM_POOL_USED_CURRENT, &value));
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_trim(resource, 0));
@@ -75,8 +75,8 @@ static void of_the_device(void) {
   cushim_resource resource;
   cushim_buffer buffer = NULL;
   CHECK_OK(cushim_device_get_resource(all.device, &resource));
-  is(resource, CUSHIM_RESOURCE_SYNCHRONOUS);
-  CHECK_OK(cushim_device_allocate(all.device, NULL, BYTES, &buffer));
+  is(resource, CUSHIM_RESOURCE_DEVICE);
+  CHECK_OK(cushim_buffer_create_default(all.device, NULL, BYTES, &buffer));
   CHECK_OK(cushim_buffer_destroy(buffer));
   memset(bytes, 0x31, sizeof bytes);
   CHECK_OK(cushim_buffer_create_scratch(NULL, all.stream, bytes, BYTES, &buffer));
@@ -90,7 +90,7 @@ static void pinned(void) {
   cushim_pinned_options options = PINNED_OPTIONS;
   cushim_resource resource;
   CHECK_OK(cushim_resource_create_pinned(all.context, NULL, &resource));
-  is(resource, CUSHIM_RESOURCE_PAGE_LOCKED);
+  is(resource, CUSHIM_RESOURCE_PINNED);
   is_used(resource);
   CHECK_OK(cushim_resource_destroy(resource));
   options.form = CUSHIM_PINNED_POOL;

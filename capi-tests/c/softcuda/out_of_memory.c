@@ -51,20 +51,20 @@ static cushim_status allocate(void) { return cushim_context_allocate(all.context
 static cushim_status allocate_in_order(void) { return cushim_stream_allocate(all.stream, 64, &pointer); }
 static void free_it(void) { CHECK_OK(cushim_context_free(all.context, pointer)); }
 static void free_in_order(void) { CHECK_OK(cushim_stream_free(all.stream, pointer)); }
-static cushim_status create_buffer(void) { return cushim_device_allocate(all.device, all.stream, 64, &buffer); }
+static cushim_status create_buffer(void) { return cushim_buffer_create_default(all.device, all.stream, 64, &buffer); }
 static void destroy_buffer(void) { CHECK_OK(cushim_buffer_destroy(buffer)); }
 static cushim_status create_pool(void) { return cushim_resource_create_device_pool(all.device, &DEVICE_POOL_OPTIONS, &resource); }
 static void destroy_resource(void) { CHECK_OK(cushim_resource_destroy(resource)); }
 static cushim_status fill(void) { return fill_bytes(all.stream, memory, 0, 4); }
 static cushim_status copy(void) {
-  cushim_place to = cushim_at_device(slot(1)), from = cushim_at_device(slot(0));
+  cushim_endpoint to = cushim_endpoint_device(slot(1)), from = cushim_endpoint_device(slot(0));
   return cushim_stream_copy(all.stream, &to, &from, 4);
 }
 static void CUSHIM_CUDA_CB nothing_to_do(void *data) { (void)data; }
 static int releases;
 static cushim_status host_function(void) {
   const cushim_owner owner = counted(&releases);
-  return cushim_stream_host_function(all.stream, nothing_to_do, NULL, &owner);
+  return cushim_stream_launch_host_function(all.stream, nothing_to_do, NULL, &owner);
 }
 static cushim_status set_label(void) { return cushim_set_label(all.stream, "a label"); }
 static cushim_status describe(void) {
@@ -89,7 +89,7 @@ static void destroy_graph(void) { CHECK_OK(cushim_graph_destroy(graph)); }
 static cushim_status add_an_empty(void) { return cushim_graph_add_empty(other_graph, NULL, 0, &node); }
 static cushim_status add_a_kernel(void) { return add_numbered(other_graph, NULL, 0, all.kernel, memory, 1, &node); }
 static cushim_status add_a_fill(void) {
-  cushim_place to = cushim_at_device(memory);
+  cushim_endpoint to = cushim_endpoint_device(memory);
   return cushim_graph_add_fill(other_graph, NULL, 0, &to, 0, 4, 1, &node);
 }
 static cushim_status add_a_function(void) {

@@ -84,7 +84,7 @@ static void use_memory(cushim_context context, cushim_device device) {
   CHECK_OK(cushim_resource_create_device_pool(device, &DEVICE_POOL_OPTIONS, &pool));
   CHECK_OK(cushim_resource_create_pinned(context, &PINNED_OPTIONS, &pinned));
   CHECK_OK(cushim_resource_create_managed(context, &MANAGED_OPTIONS, &managed));
-  CHECK_OK(cushim_device_allocate(device, stream, BYTES, &of_device));
+  CHECK_OK(cushim_buffer_create_default(device, stream, BYTES, &of_device));
   CHECK_OK(cushim_buffer_create(pool, stream, BYTES, &of_pool));
   CHECK_OK(cushim_buffer_create(pinned, stream, BYTES, &of_pinned));
   CHECK_OK(cushim_buffer_create(managed, stream, BYTES, &of_managed));
@@ -114,21 +114,21 @@ static void CUSHIM_CUDA_CB nothing_to_do(void *data) { (void)data; }
 /* Work of one thread's in a stream that may be captured. */
 static void enqueue(cushim_stream stream, cushim_kernel kernel, uint64_t number, int *releases) {
   const cushim_owner owner = counted(releases);
-  cushim_place to = cushim_at_device(number);
+  cushim_endpoint to = cushim_endpoint_device(number);
   uint32_t digit = 1;
   cushim_arg args[2];
   args[0] = CUSHIM_ARG(number);
   args[1] = CUSHIM_ARG(digit);
   CHECK_OK(cushim_stream_fill(stream, &to, 4, 4, 1));
   CHECK_OK(cushim_kernel_launch(kernel, stream, NULL, args, 2));
-  CHECK_OK(cushim_stream_host_function(stream, nothing_to_do, releases, &owner));
+  CHECK_OK(cushim_stream_launch_host_function(stream, nothing_to_do, releases, &owner));
 }
 
 static void use_graphs(cushim_context context, cushim_kernel kernel, uint64_t number, int *releases) {
   const cushim_graph_allocation some = {sizeof some, BYTES, {(cushim_location_kind)0, 0}, 0, 0, NULL, 0};
   const cushim_owner owner = counted(releases);
   cushim_stream stream = new_stream(context);
-  cushim_place to = cushim_at_device(number);
+  cushim_endpoint to = cushim_endpoint_device(number);
   cushim_graph graph, clone, captured;
   cushim_builder builder;
   cushim_exec exec;

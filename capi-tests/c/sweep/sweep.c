@@ -57,7 +57,7 @@ static int destroys_nothing(const struct swept *function) {
 }
 
 /* Nothing was tried to find no driver. */
-static int is_swept(const struct swept *function) { return version() != 0 || !is(function, "cushim_driver_candidate_at"); }
+static int is_swept(const struct swept *function) { return version() != 0 || !is(function, "cushim_driver_get_candidate"); }
 
 static void keep_code(void) {
   fixture = open_context();
@@ -324,7 +324,7 @@ static void CUSHIM_CUDA_CB sweep_inside(void *data) {
 static void inside_a_host_function(void) {
   set_up();
   none_is_destroyed = 1;
-  CHECK_OK(cushim_stream_host_function(fixture.stream, sweep_inside, NULL, NULL));
+  CHECK_OK(cushim_stream_launch_host_function(fixture.stream, sweep_inside, NULL, NULL));
   CHECK_OK(cushim_stream_synchronize(fixture.stream));
   CHECK(swept_inside > 0);
   none_is_destroyed = 0;

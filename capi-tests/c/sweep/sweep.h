@@ -41,7 +41,7 @@ static struct objects fixture;
 static uint64_t memory;
 static unsigned char page[4096] __attribute__((aligned(4096)));
 static const cushim_extent good_extent = {8, 2, 1};
-static cushim_place good_place;
+static cushim_endpoint good_place;
 static cushim_copy good_copies[2];
 static const cushim_copy_attributes good_copy_attributes;
 static CUdeviceptr shared; /* managed memory, of which both ranges are parts */
@@ -91,7 +91,7 @@ enum { SWEPT_BYTES = CODE, SWEPT_CAPACITY = 4 };
 #define GOOD_cushim_location &good_location
 #define GOOD_cushim_memory_operation good_memory_operation
 #define GOOD_cushim_node &good_edge.from
-#define GOOD_cushim_place &good_place
+#define GOOD_cushim_endpoint &good_place
 #define GOOD_cushim_range good_ranges
 #define GOOD_cushim_region &good_region
 #define GOOD_cushim_host_function nothing_to_do
@@ -264,7 +264,7 @@ static cushim_node updatable_node(cushim_graph graph) {
 /* A node of the type that a function reads or changes, or NULL where the driver has no such node. */
 static cushim_node node_for(const char *function) {
   const cushim_graph graph = fixture.graph;
-  cushim_place on_device = cushim_at_device(memory);
+  cushim_endpoint on_device = cushim_endpoint_device(memory);
   cushim_graph_allocation allocation;
   cushim_node node = NULL;
   uint64_t pointer = 0;
@@ -295,7 +295,7 @@ static void set_up_graph(const char *function) {
   static cushim_memory_operation operation;
   cushim_exec_options options = CUSHIM_OPTIONS(cushim_exec_options);
   operation.action = CUSHIM_MEMORY_WRITE_32;
-  operation.at = cushim_at_device(memory);
+  operation.at = cushim_endpoint_device(memory);
   good_memory_operation = &operation;
   if (is_none(fixture.driver) || cushim_graph_create(fixture.context, NULL, &fixture.graph) != CUSHIM_SUCCESS) return;
   cushim_condition_create(fixture.graph, NULL, &fixture.condition);
@@ -316,10 +316,10 @@ static void set_up_objects(void) {
   CHECK_OK(cushim_stream_push_current(fixture.stream));
   memory = (uint64_t)(uintptr_t)page;
   if (!is_none(fixture.driver)) CHECK_OK(cushim_context_allocate(fixture.context, 4096, &memory));
-  good_place.kind = CUSHIM_PLACE_HOST;
+  good_place.kind = CUSHIM_ENDPOINT_HOST;
   good_place.address = (uint64_t)(uintptr_t)page;
-  good_place.flags = CUSHIM_PLACE_CALLER_KEEPS; /* as graphs want it said */
-  good_region.place = good_place;
+  good_place.flags = CUSHIM_ENDPOINT_CALLER_KEEPS; /* as graphs want it said */
+  good_region.endpoint = good_place;
   CHECK_OK(cushim_device_set_resource(fixture.device, fixture.resource));
   native_pool();
   set_up_arrays();

@@ -89,7 +89,7 @@ fn changes_are_refused() {
     }
     let interface = interface::read();
     for (file, from, to, word) in [
-        ("cushim.h", "CUSHIM_PLACE_AUTO = 4", "CUSHIM_PLACE_AUTO = 5", "CUSHIM_PLACE_AUTO"),
+        ("cushim.h", "CUSHIM_ENDPOINT_AUTO = 4", "CUSHIM_ENDPOINT_AUTO = 5", "CUSHIM_ENDPOINT_AUTO"),
         ("cushim.h", EXTENT, "typedef struct cushim_extent { int first;", "cushim_extent"),
         ("cushim.h", OPTIONS, "typedef struct cushim_context_options { size_t first;", "struct_size"),
         ("cushim.h", "*cushim_stream;", "**cushim_stream;", "cushim_stream"),

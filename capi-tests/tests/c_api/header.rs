@@ -70,6 +70,26 @@ fn a_program_in_c90_runs() {
     });
 }
 
+/// The helpers take what they are for, and nothing that merely has as many bytes.
+#[test]
+fn helpers_refuse_what_is_something_else() {
+    let source = std::fs::read_to_string(repository("capi-tests/c/headers/misused.c")).expect("the source");
+    let mistakes: Vec<&str> = source
+        .split("defined(")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')').map(|(name, _)| name))
+        .collect();
+    assert!(mistakes.len() >= 12, "{mistakes:?}");
+    for_each(standards(), |(compiler, standard)| {
+        let build = || Build::new("headers/misused").compiler(compiler).standard(standard);
+        build().check()?;
+        mistakes.iter().try_for_each(|mistake| match build().option(format!("-D{mistake}")).check() {
+            Ok(()) => Err(format!("{compiler:?} takes {mistake} in {}", standard.name)),
+            Err(_) => Ok(()),
+        })
+    });
+}
+
 /// In C++ without a warning for casts and null pointers as C has them, which some programs forbid.
 #[test]
 fn no_header_is_c_to_cpp() {

@@ -48,7 +48,7 @@ pub struct cushim_driver_info {
     pub path: *const c_char,
     /// How functions were looked up: "cuGetProcAddress_v2", "cuGetProcAddress", "dlsym", "custom" or "none".
     pub getter: *const c_char,
-    /// How many libraries were tried, including the one that was loaded; see `cushim_driver_candidate_at`.
+    /// How many libraries were tried, including the one that was loaded; see `cushim_driver_get_candidate`.
     pub candidate_count: usize,
     /// How many entries of the table this driver has.
     pub symbol_count: usize,
@@ -167,7 +167,7 @@ fn kind_number(kind: Kind) -> cushim_driver_kind {
 /// # Safety
 /// `candidate` is NULL or valid for writes of the bytes that its `struct_size` names.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_driver_candidate_at(
+pub unsafe extern "C" fn cushim_driver_get_candidate(
     driver: cushim_driver,
     index: usize,
     candidate: *mut cushim_candidate,
@@ -212,7 +212,7 @@ pub extern "C" fn cushim_symbol_count() -> usize {
 /// # Safety
 /// `symbol` is NULL or valid for writes of the bytes that its `struct_size` names.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_driver_symbol_at(
+pub unsafe extern "C" fn cushim_driver_get_symbol(
     driver: cushim_driver,
     index: usize,
     kind: i32,

@@ -118,7 +118,7 @@ pub unsafe extern "C" fn cushim_graph_add_event_wait(
 }
 
 /// Adds a node that calls a function on a thread of the driver's (`cuGraphAddHostNode`), once for each launch. What
-/// it may call is what a function of `cushim_stream_host_function` may call.
+/// it may call is what a function of `cushim_stream_launch_host_function` may call.
 ///
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.

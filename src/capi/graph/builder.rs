@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task capture graphs
 
-use super::child::how;
+use super::child::is_moved;
 use super::conditional::{cushim_condition_options, given_condition, kind_and_bodies};
 use super::definition::{cushim_condition, cushim_graph, cushim_node, invalid, owned_graph};
 use crate::capi::context::cushim_context;
@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// kernels, buffers, events and owners. What other libraries enqueue in the native stream becomes part of the graph,
 /// too; the caller keeps what that uses.
 ///
-/// Host memory that a copy names needs an owner, or `CUSHIM_PLACE_KEEP_BYTES`, or `CUSHIM_PLACE_CALLER_KEEPS`: the
-/// graph reads and writes it at each launch. What would invalidate the capture is refused, and the capture stays
+/// Host memory that a copy names needs an owner, or `CUSHIM_ENDPOINT_KEEP_BYTES`, or `CUSHIM_ENDPOINT_CALLER_KEEPS`:
+/// the graph reads and writes it at each launch. What would invalidate the capture is refused, and the capture stays
 /// valid: to synchronise or query the stream, its context or an event that was recorded in it, to launch an exec in
 /// it, batches, prefetches, discards, memory of a pool.
 ///
@@ -204,7 +204,8 @@ pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_stat
         release::collect(|| {
             drop(released);
             if is_last {
-                // What it captures ends now, also where the handle waits for calls of other threads. The release answers for an error.
+                // What it captures ends now, also where the handle waits for calls of other threads. The release
+                // answers for an error.
                 let _ = held.close();
             }
             drop(held);
@@ -280,9 +281,9 @@ pub extern "C" fn cushim_builder_begin(builder: cushim_builder) -> cushim_status
 /// @param[in] builder The builder, which was not begun; not that of a body.
 /// @param[in] graph The graph; not a child graph or a body, and without child graphs, conditions and nodes that
 ///   kernels update.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph is
-///   being captured, and for a graph that cannot be recaptured; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture
-///   into a new graph there, and update the exec from that.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph
+///   is being captured, and for a graph that cannot be recaptured; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3:
+///   capture into a new graph there, and update the exec from that.
 /// @driver 13.3
 ///
 /// # Safety
@@ -526,7 +527,7 @@ pub unsafe extern "C" fn cushim_builder_join(
 ///
 /// @param[in] builder The builder, which captures.
 /// @param[in] graph The graph. That of another builder is what `cushim_builder_get_graph` returns.
-/// @param[in, enum(cushim_child_how)] how How it becomes a child graph.
+/// @param[in, enum(cushim_child_ownership)] ownership How it becomes a child graph.
 /// @param[out, borrowed, nullable] node The node.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture, for nodes that a body cannot
 ///   hold, and for moving a graph that is part of another or was wrapped as borrowed; `CUSHIM_ERROR_UNSUPPORTED` for
@@ -537,21 +538,21 @@ pub unsafe extern "C" fn cushim_builder_join(
 /// # Safety
 /// `node` is NULL or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_builder_embed(
+pub unsafe extern "C" fn cushim_builder_add_child(
     builder: cushim_builder,
     graph: cushim_graph,
-    how: i32,
+    ownership: i32,
     node: *mut cushim_node,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `node`.
         let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut(), "node") }?;
-        let how = if self::how(how)? { Embedding::Move } else { Embedding::Clone };
+        let how = if is_moved(ownership)? { Embedding::Move } else { Embedding::Clone };
         let guard = enter()?;
         let builder = get(&guard, builder)?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
         handle::room(usize::from(node.is_some()))?;
-        let (added, _) = builder.embed(&graph, how)?;
+        let (added, _) = builder.add_child(&graph, how)?;
         if let Some(node) = node {
             *node = borrowed(added.object())?;
         }

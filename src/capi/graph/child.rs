@@ -15,7 +15,7 @@ use crate::object::handle;
 /// How a graph becomes a child graph.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum cushim_child_how {
+pub enum cushim_child_ownership {
     /// The node runs a copy of the graph, which stays as it is.
     CUSHIM_CHILD_CLONE = 0,
     /// The graph becomes the node's, and its nodes, its conditions and all below are reached by new handles only.
@@ -23,15 +23,17 @@ pub enum cushim_child_how {
     CUSHIM_CHILD_MOVE = 1,
 }
 
-const CLONE: i32 = cushim_child_how::CUSHIM_CHILD_CLONE as i32;
-const MOVE: i32 = cushim_child_how::CUSHIM_CHILD_MOVE as i32;
+const CLONE: i32 = cushim_child_ownership::CUSHIM_CHILD_CLONE as i32;
+const MOVE: i32 = cushim_child_ownership::CUSHIM_CHILD_MOVE as i32;
 
 /// Whether a graph is moved, and not copied.
-pub(super) fn how(number: i32) -> Result<bool, Error> {
+pub(super) fn is_moved(number: i32) -> Result<bool, Error> {
     match number {
         CLONE => Ok(false),
         MOVE => Ok(true),
-        _ => Err(invalid(format!("how is {number}; use CUSHIM_CHILD_CLONE (0) or CUSHIM_CHILD_MOVE (1)"))),
+        _ => Err(invalid(format!(
+            "ownership is {number}; use CUSHIM_CHILD_CLONE (0) or CUSHIM_CHILD_MOVE (1)"
+        ))),
     }
 }
 
@@ -42,7 +44,7 @@ pub(super) fn how(number: i32) -> Result<bool, Error> {
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 /// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
 /// @param[in] child The other graph.
-/// @param[in, enum(cushim_child_how)] how How it becomes a child graph.
+/// @param[in, enum(cushim_child_ownership)] ownership How it becomes a child graph.
 /// @param[out, borrowed, nullable] node The node.
 /// @param[out, borrowed, nullable] inner The child graph: the copy, or what was moved.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for a graph that is this one or
@@ -60,7 +62,7 @@ pub unsafe extern "C" fn cushim_graph_add_child(
     after: *const cushim_node,
     after_count: usize,
     child: cushim_graph,
-    how: i32,
+    ownership: i32,
     node: *mut cushim_node,
     inner: *mut cushim_graph,
 ) -> cushim_status {
@@ -69,7 +71,7 @@ pub unsafe extern "C" fn cushim_graph_add_child(
     call(|| {
         // SAFETY: as above.
         let inner = unsafe { out::cleared_if_given(inner, std::ptr::null_mut(), "inner") }?;
-        let is_moved = self::how(how)?;
+        let is_moved = self::is_moved(ownership)?;
         // The node's, too.
         handle::room(usize::from(inner.is_some()) + 1)?;
         // SAFETY: the caller vouches for `after` and `node`.

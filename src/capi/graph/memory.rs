@@ -9,7 +9,7 @@ use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::location::{cushim_location, location_of};
 use crate::capi::memory::{
-    Place, Regions, Rows, cushim_extent, cushim_memory_operation, cushim_place, cushim_region,
+    CallersEndpoint, Regions, Rows, cushim_endpoint, cushim_extent, cushim_memory_operation, cushim_region,
     look_up_operations, memset, range,
 };
 use crate::capi::pointer::MOST_LOCATIONS;
@@ -19,8 +19,8 @@ use crate::pointer::DevicePointer;
 
 /// Adds a node that copies bytes (`cuGraphAddMemcpyNode`). The graph keeps buffers and owners.
 ///
-/// Host memory that is no buffer's is used whenever the graph is launched: the place has an owner, or its bytes are
-/// kept (`CUSHIM_PLACE_KEEP_BYTES`), or the caller keeps it (`CUSHIM_PLACE_CALLER_KEEPS`).
+/// Host memory that is no buffer's is used whenever the graph is launched: the endpoint has an owner, or its bytes
+/// are kept (`CUSHIM_ENDPOINT_KEEP_BYTES`), or the caller keeps it (`CUSHIM_ENDPOINT_CALLER_KEEPS`).
 ///
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
@@ -42,8 +42,8 @@ pub unsafe extern "C" fn cushim_graph_add_copy(
     graph: cushim_graph,
     after: *const cushim_node,
     after_count: usize,
-    to: *const cushim_place,
-    from: *const cushim_place,
+    to: *const cushim_endpoint,
+    from: *const cushim_endpoint,
     bytes: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
@@ -52,7 +52,8 @@ pub unsafe extern "C" fn cushim_graph_add_copy(
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding_taking(at, |lending, guard, graph, after| {
-            let (to, from) = (Place::read(guard, to, "to")?, Place::read(guard, from, "from")?);
+            let (to, from) =
+                (CallersEndpoint::read(guard, to, "to")?, CallersEndpoint::read(guard, from, "from")?);
             add(graph, after, &mut range(lending, &to, &from, bytes)?).map(|(added, ())| added)
         })
     }
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn cushim_graph_add_fill(
     graph: cushim_graph,
     after: *const cushim_node,
     after_count: usize,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     value: u32,
     value_bytes: i32,
     count: usize,
@@ -151,7 +152,7 @@ pub unsafe extern "C" fn cushim_graph_add_fill_2d(
     graph: cushim_graph,
     after: *const cushim_node,
     after_count: usize,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     pitch: usize,
     value: u32,
     value_bytes: i32,
@@ -175,11 +176,11 @@ struct Written {
 
 /// # Safety
 /// As for `cushim_graph_add_fill`.
-unsafe fn add_fill(at: Where, to: *const cushim_place, of: Written) -> cushim_status {
+unsafe fn add_fill(at: Where, to: *const cushim_endpoint, of: Written) -> cushim_status {
     // SAFETY: as the caller vouches.
     unsafe {
         adding_taking(at, |lending, guard, graph, after| {
-            let to = Place::read(guard, to, "to")?;
+            let to = CallersEndpoint::read(guard, to, "to")?;
             add(graph, after, &mut memset(lending, &to, of.value, of.bytes, of.rows)?)
                 .map(|(added, ())| added)
         })
@@ -194,15 +195,15 @@ pub struct cushim_graph_allocation {
     pub struct_size: usize,
     /// @field[example( = 64)] Bytes; at least 1.
     pub bytes: usize,
-    /// Where; zeros mean the device of the graph's context. Other places than a device need a driver that offers them
-    /// in graphs.
+    /// Where; zeros mean the device of the graph's context. Other locations than a device need a driver that offers
+    /// them in graphs.
     pub location: cushim_location,
     /// @field[flags(cushim_graph_allocation_flags)] Flags.
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
-    /// @field[nullable, array(peer_count)] Ordinals of other devices that read and write the memory; NULL if there are
-    ///   none.
+    /// @field[nullable, array(peer_count)] Ordinals of other devices that read and write the memory; NULL if there
+    ///   are none.
     pub peers: *const i32,
     /// The number of devices.
     pub peer_count: usize,
@@ -232,8 +233,8 @@ const MANAGED: u32 = cushim_graph_allocation_flags::CUSHIM_GRAPH_ALLOCATION_MANA
 /// @param[out, borrowed, nullable] node The node.
 /// @param[out] pointer The address.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for 0 bytes, and for a device that does
-///   not exist, with the peer's number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) for a place of which
-///   this driver allocates no memory in graphs.
+///   not exist, with the peer's number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) for a location of
+///   which this driver allocates no memory in graphs.
 /// @driver any
 ///
 /// # Safety

@@ -17,7 +17,8 @@ use crate::capi::handles::{borrowed, enter, get};
 use crate::capi::kernel::{cushim_arg, cushim_kernel, cushim_launch_config, told_config};
 use crate::capi::location::cushim_location;
 use crate::capi::memory::{
-    cushim_extent, cushim_memory_operation, cushim_place, cushim_place_kind, cushim_region, told_operation,
+    cushim_endpoint, cushim_endpoint_kind, cushim_extent, cushim_memory_operation, cushim_region,
+    told_operation,
 };
 use crate::capi::options::OutStruct;
 use crate::capi::out;
@@ -53,12 +54,12 @@ fn with<R>(
 }
 
 /// The memory as callers give it: of a buffer its handle with the offset, otherwise the address.
-fn place(memory: &KeptMemory, memory_type: CUmemorytype) -> Result<cushim_place, Error> {
-    let mut place = cushim_place {
+fn endpoint(memory: &KeptMemory, memory_type: CUmemorytype) -> Result<cushim_endpoint, Error> {
+    let mut endpoint = cushim_endpoint {
         kind: match memory_type {
-            CU_MEMORYTYPE_HOST => cushim_place_kind::CUSHIM_PLACE_HOST,
-            CU_MEMORYTYPE_ARRAY => cushim_place_kind::CUSHIM_PLACE_ARRAY,
-            _ => cushim_place_kind::CUSHIM_PLACE_DEVICE,
+            CU_MEMORYTYPE_HOST => cushim_endpoint_kind::CUSHIM_ENDPOINT_HOST,
+            CU_MEMORYTYPE_ARRAY => cushim_endpoint_kind::CUSHIM_ENDPOINT_ARRAY,
+            _ => cushim_endpoint_kind::CUSHIM_ENDPOINT_DEVICE,
         } as i32,
         flags: 0,
         address: memory.address(),
@@ -68,11 +69,11 @@ fn place(memory: &KeptMemory, memory_type: CUmemorytype) -> Result<cushim_place,
     };
     if let Some(buffer) = memory.object::<Buffer>() {
         let handle: cushim_buffer = borrowed(&buffer)?;
-        place.kind = cushim_place_kind::CUSHIM_PLACE_BUFFER as i32;
-        place.offset = memory.address() - buffer.pointer().0;
-        place.address = handle.expose_provenance() as u64;
+        endpoint.kind = cushim_endpoint_kind::CUSHIM_ENDPOINT_BUFFER as i32;
+        endpoint.offset = memory.address() - buffer.pointer().0;
+        endpoint.address = handle.expose_provenance() as u64;
     }
-    Ok(place)
+    Ok(endpoint)
 }
 
 /// What a kernel node runs.
@@ -143,14 +144,14 @@ fn kernel_told(context: cushim_context, kernel: &KernelParameters) -> Result<cus
     })
 }
 
-/// Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the place of one of
-/// kind `CUSHIM_ARG_PLACE`, is copied into `values`, and `value` of the argument points to it there. A first call with
-/// `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
+/// Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the endpoint of one
+/// of kind `CUSHIM_ARG_ENDPOINT`, is copied into `values`, and `value` of the argument points to it there. A first
+/// call with `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
 /// @param[out, array(capacity), nullable_if_zero(capacity)] args Receives the first `capacity` arguments: buffers as
-///   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_PLACE`, everything else as `CUSHIM_ARG_BYTES`.
+///   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_ENDPOINT`, everything else as `CUSHIM_ARG_BYTES`.
 /// @param[in] capacity The number of arguments that there is room for.
 /// @param[out] count The number of arguments, which may be greater than `capacity`.
 /// @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
@@ -237,8 +238,8 @@ impl Room {
             let kind = crate::capi::kernel::cushim_arg_kind::CUSHIM_ARG_BUFFER as i32;
             return Ok(cushim_arg { kind, size: 0, value: handle.cast_const().cast() });
         }
-        let place = cushim_place {
-            kind: cushim_place_kind::CUSHIM_PLACE_BUFFER as i32,
+        let endpoint = cushim_endpoint {
+            kind: cushim_endpoint_kind::CUSHIM_ENDPOINT_BUFFER as i32,
             flags: 0,
             address: handle.expose_provenance() as u64,
             offset: address.wrapping_sub(buffer.pointer().0),
@@ -247,8 +248,8 @@ impl Room {
         };
         // SAFETY: the struct has no padding.
         let bytes =
-            unsafe { std::slice::from_raw_parts((&raw const place).cast::<u8>(), size_of_val(&place)) };
-        let kind = crate::capi::kernel::cushim_arg_kind::CUSHIM_ARG_PLACE as i32;
+            unsafe { std::slice::from_raw_parts((&raw const endpoint).cast::<u8>(), size_of_val(&endpoint)) };
+        let kind = crate::capi::kernel::cushim_arg_kind::CUSHIM_ARG_ENDPOINT as i32;
         Ok(cushim_arg { kind, size: 0, value: self.put(bytes) })
     }
 
@@ -277,8 +278,8 @@ impl Room {
 pub struct cushim_copy_node {
     /// Bytes of this struct, `sizeof(cushim_copy_node)`.
     pub struct_size: usize,
-    /// 1 for a copy of a box, as `cushim_graph_add_copy_3d` adds it; 0 for a copy of `extent.width` bytes from place
-    /// to place.
+    /// 1 for a copy of a box, as `cushim_graph_add_copy_3d` adds it; 0 for a copy of `extent.width` bytes from
+    /// endpoint to endpoint.
     pub is_3d: i32,
     /// Zero.
     pub reserved: u32,
@@ -294,7 +295,7 @@ pub struct cushim_copy_node {
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-/// @param[inout] copy Receives both places and the extent.
+/// @param[inout] copy Receives both endpoints and the extent.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
 /// @driver any
 ///
@@ -322,13 +323,13 @@ pub unsafe extern "C" fn cushim_node_get_copy(
 
 fn copy_told(copy: &CopyParameters) -> Result<cushim_copy_node, Error> {
     let raw = copy.raw();
-    let (to, from) = (place(copy.to(), raw.dstMemoryType)?, place(copy.from(), raw.srcMemoryType)?);
+    let (to, from) = (endpoint(copy.to(), raw.dstMemoryType)?, endpoint(copy.from(), raw.srcMemoryType)?);
     Ok(cushim_copy_node {
         struct_size: 0,
         is_3d: i32::from(!copy.is_range()),
         reserved: 0,
         to: cushim_region {
-            place: to,
+            endpoint: to,
             x: raw.dstXInBytes,
             y: raw.dstY,
             z: raw.dstZ,
@@ -336,7 +337,7 @@ fn copy_told(copy: &CopyParameters) -> Result<cushim_copy_node, Error> {
             rows: raw.dstHeight,
         },
         from: cushim_region {
-            place: from,
+            endpoint: from,
             x: raw.srcXInBytes,
             y: raw.srcY,
             z: raw.srcZ,
@@ -354,7 +355,7 @@ pub struct cushim_fill_node {
     /// Bytes of this struct, `sizeof(cushim_fill_node)`.
     pub struct_size: usize,
     /// The memory.
-    pub to: cushim_place,
+    pub to: cushim_endpoint,
     /// Bytes from row to row; of one row 0.
     pub pitch: usize,
     /// The value.
@@ -371,7 +372,7 @@ pub struct cushim_fill_node {
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-/// @param[inout] fill Receives place and value.
+/// @param[inout] fill Receives endpoint and value.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
 /// @driver any
 ///
@@ -401,7 +402,7 @@ fn fill_told(memset: &MemsetParameters) -> Result<cushim_fill_node, Error> {
     let raw = memset.raw();
     Ok(cushim_fill_node {
         struct_size: 0,
-        to: place(memset.at(), CU_MEMORYTYPE_DEVICE)?,
+        to: endpoint(memset.at(), CU_MEMORYTYPE_DEVICE)?,
         pitch: raw.pitch,
         value: raw.value,
         value_bytes: raw.elementSize.cast_signed(),
@@ -433,7 +434,7 @@ pub struct cushim_allocation_node {
 /// Returns what an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
-/// @param[inout] allocation Receives address, size and place.
+/// @param[inout] allocation Receives address, size and location.
 /// @param[out, array(capacity), nullable_if_zero(capacity)] peers Receives the ordinals of the first `capacity` other
 ///   devices.
 /// @param[in] capacity The number of ordinals that there is room for.
@@ -459,7 +460,7 @@ pub unsafe extern "C" fn cushim_node_get_allocation(
             let Parameters::Allocation(allocation) = parameters else {
                 return Err(node.of_another_type(NodeType::Allocation));
             };
-            peers.iter_mut().zip(allocation.peers()).for_each(|(place, peer)| *place = *peer);
+            peers.iter_mut().zip(allocation.peers()).for_each(|(to, peer)| *to = *peer);
             Ok(cushim_allocation_node {
                 struct_size: 0,
                 pointer: allocation.pointer().0,
@@ -615,7 +616,7 @@ pub unsafe extern "C" fn cushim_node_get_memory_operations(
             let each = all.raw().iter().zip(all.places());
             for (shown, (raw, memory)) in operations.iter_mut().zip(each) {
                 let at = match memory {
-                    Some(memory) => Some(place(memory, CU_MEMORYTYPE_DEVICE)?),
+                    Some(memory) => Some(endpoint(memory, CU_MEMORYTYPE_DEVICE)?),
                     None => None,
                 };
                 *shown = told_operation(raw, at);

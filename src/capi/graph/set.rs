@@ -13,8 +13,8 @@ use crate::capi::handles::{enter, get, hold};
 use crate::capi::kernel::arguments::{self, Named};
 use crate::capi::kernel::{Config, cushim_arg, cushim_kernel, cushim_launch_config};
 use crate::capi::memory::{
-    Place, Regions, Role, Rows, cushim_extent, cushim_memory_operation, cushim_place, cushim_region,
-    look_up_operations, memset, value_of,
+    CallersEndpoint, Regions, Role, Rows, cushim_endpoint, cushim_extent, cushim_memory_operation,
+    cushim_region, look_up_operations, memset, value_of,
 };
 use crate::capi::pointer::MOST_OF_BLOCK;
 use crate::capi::{input, out, text};
@@ -212,22 +212,22 @@ pub unsafe extern "C" fn cushim_node_set_argument(
 pub unsafe extern "C" fn cushim_node_set_copy(
     node: cushim_node,
     exec: cushim_exec,
-    to: *const cushim_place,
-    from: *const cushim_place,
+    to: *const cushim_endpoint,
+    from: *const cushim_endpoint,
     bytes: usize,
 ) -> cushim_status {
     call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
-            let read = |place: *const cushim_place, what| match place.is_null() {
+            let read = |endpoint: *const cushim_endpoint, what| match endpoint.is_null() {
                 true => Ok(None),
-                false => Place::read(&guard, place, what).map(Some),
+                false => CallersEndpoint::read(&guard, endpoint, what).map(Some),
             };
             let (to, from) = (read(to, "to")?, read(from, "from")?);
-            if bytes == 0 && from.as_ref().is_some_and(Place::keeps_bytes) {
+            if bytes == 0 && from.as_ref().is_some_and(CallersEndpoint::keeps_bytes) {
                 return Err(invalid(
-                    "from: bytes is 0; say how many bytes CUSHIM_PLACE_KEEP_BYTES is to keep",
+                    "from: bytes is 0; say how many bytes CUSHIM_ENDPOINT_KEEP_BYTES is to keep",
                 ));
             }
             let mut change = CopyChange {
@@ -235,9 +235,9 @@ pub unsafe extern "C" fn cushim_node_set_copy(
                 from: from.as_ref().map(|from| from.endpoint(Role::Source, || bytes)).transpose()?,
                 bytes,
             };
-            for (end, place) in [(&mut change.to, &to), (&mut change.from, &from)] {
-                if let (Some(end), Some(place)) = (end, place) {
-                    place.lend_owner(lending, end);
+            for (end, endpoint) in [(&mut change.to, &to), (&mut change.from, &from)] {
+                if let (Some(end), Some(endpoint)) = (end, endpoint) {
+                    endpoint.lend_owner(lending, end);
                 }
             }
             set(&guard, node, exec, &mut change)
@@ -296,7 +296,7 @@ pub unsafe extern "C" fn cushim_node_set_copy_3d(
 pub unsafe extern "C" fn cushim_node_set_fill(
     node: cushim_node,
     exec: cushim_exec,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     value: u32,
     value_bytes: i32,
     count: usize,
@@ -306,14 +306,14 @@ pub unsafe extern "C" fn cushim_node_set_fill(
         // SAFETY: the caller vouches for all of it.
         unsafe {
             let value = value_of(value, value_bytes)?;
-            let place = if to.is_null() { None } else { Some(Place::read(&guard, to, "to")?) };
-            let at = match &place {
-                Some(place) => Some(place.endpoint(Role::Destination, || 0)?),
+            let endpoint = if to.is_null() { None } else { Some(CallersEndpoint::read(&guard, to, "to")?) };
+            let at = match &endpoint {
+                Some(endpoint) => Some(endpoint.endpoint(Role::Destination, || 0)?),
                 None => None,
             };
             let mut change = MemsetChange { at, value, count };
-            if let (Some(end), Some(place)) = (&mut change.at, &place) {
-                place.lend_owner(lending, end);
+            if let (Some(end), Some(endpoint)) = (&mut change.at, &endpoint) {
+                endpoint.lend_owner(lending, end);
             }
             set(&guard, node, exec, &mut change)
         }
@@ -341,7 +341,7 @@ pub unsafe extern "C" fn cushim_node_set_fill(
 pub unsafe extern "C" fn cushim_node_set_fill_2d(
     node: cushim_node,
     exec: cushim_exec,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     pitch: usize,
     value: u32,
     value_bytes: i32,
@@ -352,7 +352,7 @@ pub unsafe extern "C" fn cushim_node_set_fill_2d(
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
-            let to = Place::read(&guard, to, "to")?;
+            let to = CallersEndpoint::read(&guard, to, "to")?;
             let mut memset = memset(lending, &to, value, value_bytes, Rows { pitch, width, height })?;
             set(&guard, node, exec, &mut memset)
         }
@@ -455,9 +455,9 @@ pub unsafe extern "C" fn cushim_node_set_host_function_bytes(
 /// @param[in] node The child graph node.
 /// @param[in] exec The exec.
 /// @param[in] graph The graph; any graph of the same driver.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel sets
-///   a condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or
-///   edges. If it fails, the exec is as it was.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel
+///   sets a condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes
+///   or edges. If it fails, the exec is as it was.
 /// @driver any
 ///
 /// # Safety
@@ -511,7 +511,7 @@ pub unsafe extern "C" fn cushim_node_set_memory_operations(
 /// Has every node of an exec use one buffer in place of another, from the next launch on; each part keeps its offset.
 /// The old buffer is released as `cushim_node_set_kernel` says.
 ///
-/// It reaches kernel arguments that were given as buffers or places, the ends of copies of ranges, and memsets, in
+/// It reaches kernel arguments that were given as buffers or endpoints, the ends of copies of ranges, and memsets, in
 /// child graphs and bodies too. It does not reach pointers that were given as bytes or in a block, memory operations,
 /// and what was captured without cushim.
 ///
@@ -552,8 +552,8 @@ pub unsafe extern "C" fn cushim_exec_rebind(
 /// @param[in, bytes(size)] value The value.
 /// @param[in, example(4)] size Its bytes.
 /// @param[out, nullable] nodes How many nodes were changed.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no argument in the exec has, or has any more, and for
-///   a value of another size. If it fails, the exec is as it was, as for `cushim_exec_rebind`.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no argument in the exec has, or has any more, and
+///   for a value of another size. If it fails, the exec is as it was, as for `cushim_exec_rebind`.
 /// @driver any
 ///
 /// # Safety

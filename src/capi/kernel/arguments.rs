@@ -6,7 +6,7 @@ use crate::capi::buffer::cushim_buffer;
 use crate::capi::callback::{cushim_owner, lent};
 use crate::capi::graph::definition::cushim_condition;
 use crate::capi::handles::{Lent, get};
-use crate::capi::memory::{Place, cushim_place};
+use crate::capi::memory::{CallersEndpoint, cushim_endpoint};
 use crate::capi::pointer::{self, MOST_ARGUMENTS};
 use crate::capi::{input, text};
 use crate::context::Context;
@@ -31,9 +31,9 @@ pub enum cushim_arg_kind {
     /// A buffer: `value` is its handle, and the kernel gets the address. `size` is 0. Whoever destroys the buffer
     /// orders that after the kernel, as with any other work that uses it.
     CUSHIM_ARG_BUFFER = 3,
-    /// A place: `value` points to a `cushim_place`, and the kernel gets the address, that of a buffer with its
+    /// An endpoint: `value` points to a `cushim_endpoint`, and the kernel gets the address, that of a buffer with its
     /// offset. `size` is 0. An array is no argument, and no bytes are kept.
-    CUSHIM_ARG_PLACE = 4,
+    CUSHIM_ARG_ENDPOINT = 4,
     /// A condition of the graph that the kernel is a node of: `value` is its handle, and the kernel gets the number
     /// by which it sets the condition. `size` is 0. For kernel nodes and captured kernels only.
     CUSHIM_ARG_CONDITION = 5,
@@ -83,7 +83,7 @@ pub struct cushim_owned_pointer {
 const BYTES: i32 = cushim_arg_kind::CUSHIM_ARG_BYTES as i32;
 const OWNED: i32 = cushim_arg_kind::CUSHIM_ARG_OWNED as i32;
 const BUFFER: i32 = cushim_arg_kind::CUSHIM_ARG_BUFFER as i32;
-const PLACE: i32 = cushim_arg_kind::CUSHIM_ARG_PLACE as i32;
+const ENDPOINT: i32 = cushim_arg_kind::CUSHIM_ARG_ENDPOINT as i32;
 const CONDITION: i32 = cushim_arg_kind::CUSHIM_ARG_CONDITION as i32;
 const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 
@@ -101,7 +101,7 @@ pub(in crate::capi) struct Named<'g> {
 
 enum Name<'g> {
     Buffer(Lent<'g, Buffer>),
-    Place(Box<Place<'g>>),
+    CallersEndpoint(Box<CallersEndpoint<'g>>),
     Condition(Condition),
     Parameter(cushim_parameter),
 }
@@ -290,10 +290,11 @@ impl<'g> Named<'g> {
                 let buffer: cushim_buffer = arg.value.cast_mut().cast();
                 self.names.push(Name::Buffer(get(guard, buffer)?));
             }
-            PLACE => {
+            ENDPOINT => {
                 // SAFETY: the caller vouches for the value.
-                let place = unsafe { Place::read(guard, arg.value.cast::<cushim_place>(), "place") }?;
-                self.names.push(Name::Place(Box::new(place)));
+                let endpoint =
+                    unsafe { CallersEndpoint::read(guard, arg.value.cast::<cushim_endpoint>(), "endpoint") }?;
+                self.names.push(Name::CallersEndpoint(Box::new(endpoint)));
                 self.has_owners = true;
             }
             CONDITION => {
@@ -336,8 +337,8 @@ unsafe fn list_named<'a>(
                     Some((address, held)) => list.push_object(address, held),
                     None => list.push_endpoint(buffer.at(0)),
                 },
-                Some(Name::Place(place)) => {
-                    let endpoint = place
+                Some(Name::CallersEndpoint(endpoint)) => {
+                    let endpoint = endpoint
                         .as_argument()
                         .map_err(|error| error.of_item("argument", named.first + index))?;
                     list.push_endpoint(endpoint);
@@ -364,7 +365,7 @@ unsafe fn lend_owners(lending: &Lending, list: &mut Arguments<'_>, args: &[cushi
         let owner: Option<Owner> = unsafe {
             match arg.kind {
                 OWNED => lent(lending, &raw const (*arg.value.cast::<cushim_owned_pointer>()).owner),
-                PLACE => lent(lending, (*arg.value.cast::<cushim_place>()).owner),
+                ENDPOINT => lent(lending, (*arg.value.cast::<cushim_endpoint>()).owner),
                 _ => None,
             }
         };

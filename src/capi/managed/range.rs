@@ -21,7 +21,7 @@ pub enum cushim_range_kind {
 
 /// A range of managed memory: an allocation or a part of one, from any allocator (`cuMemAllocManaged`,
 /// `cudaMallocManaged`, a `__managed__` variable, a managed pool). If the device has "pageable-memory-access", also
-/// pageable memory, except for discards. `cushim_range_at`, `cushim_range_of` and `cushim_range_of_part` make them.
+/// pageable memory, except for discards. `cushim_range_pointer` and `cushim_range_buffer` make them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_range {

@@ -4,7 +4,7 @@
 //! @task copy memory
 
 use super::copy::{lend_owners, range_without_owners};
-use super::place::{Place, cushim_place};
+use super::endpoint::{CallersEndpoint, cushim_endpoint};
 use crate::capi::batch::{batch_options, cushim_batch_options};
 use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{enter, get};
@@ -59,9 +59,9 @@ pub struct cushim_copy_attributes {
 #[derive(Clone, Copy)]
 pub struct cushim_copy {
     /// The destination; not an array.
-    pub to: cushim_place,
+    pub to: cushim_endpoint,
     /// The source; not an array.
-    pub from: cushim_place,
+    pub from: cushim_endpoint,
     /// How many bytes; at least 1.
     pub bytes: usize,
 }
@@ -75,20 +75,20 @@ pub struct cushim_copy {
 /// @param[in] from The source.
 /// @param[in, example(64)] bytes How many; at least 1.
 /// @param[in, nullable] attributes What the driver should know. NULL for the defaults.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for a place that is an array, NULL or reaches past the
-///   end of all addresses, for a hint that is no location, and for the legacy default stream or one that is being
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for an endpoint that is an array, NULL or reaches past
+///   the end of all addresses, for a hint that is no location, and for the legacy default stream or one that is being
 ///   captured; `CUSHIM_ERROR_UNSUPPORTED` for `CUSHIM_SOURCE_DURING_CALL` before driver 12.8.
 /// @driver none
 ///
 /// # Safety
-/// `to`, `from` and `attributes` are NULL or valid for reads. Both places hold so many bytes, apart from each other,
-/// and stay good until the stream has passed the copy, the source with `CUSHIM_SOURCE_DURING_CALL` until the call
-/// returns; until then nobody writes the source, and nobody else uses the destination.
+/// `to`, `from` and `attributes` are NULL or valid for reads. Both endpoints hold so many bytes, apart from each
+/// other, and stay good until the stream has passed the copy, the source with `CUSHIM_SOURCE_DURING_CALL` until the
+/// call returns; until then nobody writes the source, and nobody else uses the destination.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_copy_with_attributes(
     stream: cushim_stream,
-    to: *const cushim_place,
-    from: *const cushim_place,
+    to: *const cushim_endpoint,
+    from: *const cushim_endpoint,
     bytes: usize,
     attributes: *const cushim_copy_attributes,
 ) -> cushim_status {
@@ -168,17 +168,17 @@ unsafe fn enqueue(
     options: BatchOptions,
 ) -> Result<(), Error> {
     let guard = enter()?;
-    let places = |copy: &cushim_copy| {
-        let to = Place::of(&guard, copy.to, "to")?.held();
-        Ok((to, Place::of(&guard, copy.from, "from")?.held(), copy.bytes))
+    let endpoints = |copy: &cushim_copy| {
+        let to = CallersEndpoint::of(&guard, copy.to, "to")?.held();
+        Ok((to, CallersEndpoint::of(&guard, copy.from, "from")?.held(), copy.bytes))
     };
-    let places: Vec<_> = each(copies, places)?;
+    let endpoints: Vec<_> = each(copies, endpoints)?;
     let stream = Arc::clone(&*get(&guard, stream)?);
     drop(guard);
     // SAFETY: as the caller vouches.
     unsafe {
-        let mut copies = each(&places, |(to, from, bytes)| range_without_owners(to, from, *bytes))?;
-        for (copy, (to, from, _)) in copies.iter_mut().zip(&places) {
+        let mut copies = each(&endpoints, |(to, from, bytes)| range_without_owners(to, from, *bytes))?;
+        for (copy, (to, from, _)) in copies.iter_mut().zip(&endpoints) {
             lend_owners(lending, copy, to, from);
         }
         stream.enqueue(&mut CopyBatch::new(&mut copies, attributes).with_options(options))

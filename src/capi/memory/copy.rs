@@ -3,8 +3,9 @@
 //! @header cushim.h
 //! @task copy memory
 
-use super::place::{
-    Place, Role, Spot, address_alone, cushim_extent, cushim_place, cushim_region, extent_of, region,
+use super::endpoint::{
+    CallersEndpoint, Role, Spot, address_alone, cushim_endpoint, cushim_extent, cushim_region, extent_of,
+    region,
 };
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call_taking, cushim_status};
@@ -18,12 +19,12 @@ use crate::op::{Copy, Copy3d, Endpoint, Extent, Side};
 use crate::stream::Stream;
 use std::sync::Arc;
 
-/// Copies bytes from one place to another in stream order. It returns before they have arrived, unless one place is
-/// ordinary (not page-locked) host memory: then it may wait for them. A copy of zero bytes succeeds without checking
-/// the addresses.
+/// Copies bytes from one endpoint to another in stream order. It returns before they have arrived, unless one
+/// endpoint is ordinary (not page-locked) host memory: then it may wait for them. A copy of zero bytes succeeds
+/// without checking the addresses.
 ///
 /// Memory of another device's pool is copied only if the pool gives the stream's device access
-/// (`cushim_resource_change_peers`), or if both places are buffers with resources or name their contexts. Other
+/// (`cushim_resource_add_peers`), or if both endpoints are buffers with resources or name their contexts. Other
 /// memory of other devices is copied always: directly where one device reaches the other's memory, else through the
 /// host.
 ///
@@ -31,21 +32,21 @@ use std::sync::Arc;
 /// @param[in] to The destination.
 /// @param[in] from The source.
 /// @param[in, example(64)] bytes How many.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL, is past the end of its buffer or of all
-///   addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory that
-///   nothing keeps for the graph (`cushim_place_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for an
-///   object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an endpoint that is NULL, is past the end of its buffer or of
+///   all addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory
+///   that nothing keeps for the graph (`cushim_endpoint_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for
+///   an object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
 /// @driver any
 ///
 /// # Safety
-/// `to` and `from` are NULL or valid for reads, and their owners valid. Both places hold so many bytes, apart from
+/// `to` and `from` are NULL or valid for reads, and their owners valid. Both endpoints hold so many bytes, apart from
 /// each other, and stay good until the stream has passed the copy; until then nobody writes the source, and nobody
 /// else uses the destination.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_copy(
     stream: cushim_stream,
-    to: *const cushim_place,
-    from: *const cushim_place,
+    to: *const cushim_endpoint,
+    from: *const cushim_endpoint,
     bytes: usize,
 ) -> cushim_status {
     call_taking(|lending| {
@@ -71,7 +72,7 @@ pub unsafe extern "C" fn cushim_stream_copy(
     })
 }
 
-/// The same copy where a place is in a buffer.
+/// The same copy where an endpoint is in a buffer.
 ///
 /// # Safety
 /// As for [`cushim_stream_copy`].
@@ -80,8 +81,8 @@ unsafe fn between_buffers(
     lending: &Lending,
     guard: Guard,
     stream: cushim_stream,
-    to: *const cushim_place,
-    from: *const cushim_place,
+    to: *const cushim_endpoint,
+    from: *const cushim_endpoint,
     bytes: usize,
 ) -> Result<(), Error> {
     // SAFETY: the caller vouches for both.
@@ -118,7 +119,7 @@ unsafe fn without_owners(stream: &Stream, mut copy: Copy<'_>) -> Result<(), Erro
     result
 }
 
-/// The same copy where a place is more than an address.
+/// The same copy where an endpoint is more than an address.
 ///
 /// # Safety
 /// As for [`cushim_stream_copy`].
@@ -127,12 +128,13 @@ unsafe fn between_places(
     lending: &Lending,
     guard: Guard,
     stream: cushim_stream,
-    to: *const cushim_place,
-    from: *const cushim_place,
+    to: *const cushim_endpoint,
+    from: *const cushim_endpoint,
     bytes: usize,
 ) -> Result<(), Error> {
     // SAFETY: the caller vouches for both.
-    let (to, from) = unsafe { (Place::read(&guard, to, "to")?, Place::read(&guard, from, "from")?) };
+    let (to, from) =
+        unsafe { (CallersEndpoint::read(&guard, to, "to")?, CallersEndpoint::read(&guard, from, "from")?) };
     let stream = get(&guard, stream)?;
     if !to.may_block() && !from.may_block() {
         // SAFETY: the caller vouches for the memory and the owners.
@@ -150,8 +152,8 @@ unsafe fn between_places(
 unsafe fn in_stream(
     lending: &Lending,
     stream: &Stream,
-    to: &Place<'_>,
-    from: &Place<'_>,
+    to: &CallersEndpoint<'_>,
+    from: &CallersEndpoint<'_>,
     bytes: usize,
 ) -> Result<(), Error> {
     // SAFETY: as the caller vouches.
@@ -163,8 +165,8 @@ unsafe fn in_stream(
 #[inline]
 pub(in crate::capi) unsafe fn range<'a>(
     lending: &Lending,
-    to: &'a Place<'_>,
-    from: &'a Place<'_>,
+    to: &'a CallersEndpoint<'_>,
+    from: &'a CallersEndpoint<'_>,
     bytes: usize,
 ) -> Result<Copy<'a>, Error> {
     // SAFETY: as the caller vouches.
@@ -181,8 +183,8 @@ pub(in crate::capi) unsafe fn range<'a>(
 /// A source whose bytes are to be kept has so many.
 #[inline]
 pub(super) unsafe fn range_without_owners<'a>(
-    to: &'a Place<'_>,
-    from: &'a Place<'_>,
+    to: &'a CallersEndpoint<'_>,
+    from: &'a CallersEndpoint<'_>,
     bytes: usize,
 ) -> Result<Copy<'a>, Error> {
     // SAFETY: as the caller vouches.
@@ -193,7 +195,12 @@ pub(super) unsafe fn range_without_owners<'a>(
 /// # Safety
 /// The owners are NULL or valid.
 #[inline]
-pub(super) unsafe fn lend_owners(lending: &Lending, copy: &mut Copy<'_>, to: &Place<'_>, from: &Place<'_>) {
+pub(super) unsafe fn lend_owners(
+    lending: &Lending,
+    copy: &mut Copy<'_>,
+    to: &CallersEndpoint<'_>,
+    from: &CallersEndpoint<'_>,
+) {
     let [to_end, from_end] = copy.endpoints_mut();
     // SAFETY: as the caller vouches.
     unsafe {
@@ -204,8 +211,8 @@ pub(super) unsafe fn lend_owners(lending: &Lending, copy: &mut Copy<'_>, to: &Pl
 
 /// The regions of a copy, with the objects that they name.
 pub(in crate::capi) struct Regions<'g> {
-    to: (cushim_region, Place<'g>),
-    from: (cushim_region, Place<'g>),
+    to: (cushim_region, CallersEndpoint<'g>),
+    from: (cushim_region, CallersEndpoint<'g>),
     extent: Extent,
 }
 
@@ -220,12 +227,12 @@ impl<'g> Regions<'g> {
     ) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         let (to, from, extent) = unsafe { (given(to, "to")?, given(from, "from")?, extent_of(extent)?) };
-        let to = (to, Place::of(guard, to.place, "to")?);
-        Ok(Self { to, from: (from, Place::of(guard, from.place, "from")?), extent })
+        let to = (to, CallersEndpoint::of(guard, to.endpoint, "to")?);
+        Ok(Self { to, from: (from, CallersEndpoint::of(guard, from.endpoint, "from")?), extent })
     }
 
     fn held(self) -> Regions<'static> {
-        let held = |(region, place): (cushim_region, Place<'_>)| (region, place.held());
+        let held = |(region, endpoint): (cushim_region, CallersEndpoint<'_>)| (region, endpoint.held());
         Regions { to: held(self.to), from: held(self.from), extent: self.extent }
     }
 
@@ -245,7 +252,7 @@ impl<'g> Regions<'g> {
     }
 }
 
-/// Copies a box from one place to another in stream order, as `cushim_stream_copy` does: rows of bytes, slices of
+/// Copies a box from one endpoint to another in stream order, as `cushim_stream_copy` does: rows of bytes, slices of
 /// rows. A copy of an empty box succeeds without checking the regions.
 ///
 /// @param[in] stream The stream.
@@ -257,7 +264,7 @@ impl<'g> Regions<'g> {
 /// @driver any
 ///
 /// # Safety
-/// `to`, `from` and `extent` are NULL or valid for reads, and the owners valid. Both places hold the boxes, apart
+/// `to`, `from` and `extent` are NULL or valid for reads, and the owners valid. Both endpoints hold the boxes, apart
 /// from each other, and stay good until the stream has passed the copy; until then nobody writes the source, and
 /// nobody else uses the destination.
 #[unsafe(no_mangle)]
@@ -278,9 +285,9 @@ pub unsafe extern "C" fn cushim_stream_copy_3d(
     })
 }
 
-/// Copies bytes from one place to another; synchronous: they have arrived when it returns. It waits for the context's
-/// legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise as
-/// `cushim_stream_copy`.
+/// Copies bytes from one endpoint to another; synchronous: they have arrived when it returns. It waits for the
+/// context's legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise
+/// as `cushim_stream_copy`.
 ///
 /// @param[in] context The context.
 /// @param[in] to The destination.
@@ -292,19 +299,21 @@ pub unsafe extern "C" fn cushim_stream_copy_3d(
 /// @driver any
 ///
 /// # Safety
-/// `to` and `from` are NULL or valid for reads, and their owners valid. Both places hold so many bytes, apart from
+/// `to` and `from` are NULL or valid for reads, and their owners valid. Both endpoints hold so many bytes, apart from
 /// each other, and nobody else uses them during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_copy(
     context: cushim_context,
-    to: *const cushim_place,
-    from: *const cushim_place,
+    to: *const cushim_endpoint,
+    from: *const cushim_endpoint,
     bytes: usize,
 ) -> cushim_status {
     call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for both.
-        let (to, from) = unsafe { (Place::read(&guard, to, "to")?, Place::read(&guard, from, "from")?) };
+        let (to, from) = unsafe {
+            (CallersEndpoint::read(&guard, to, "to")?, CallersEndpoint::read(&guard, from, "from")?)
+        };
         let (to, from) = (to.held(), from.held());
         let context = Arc::clone(&*get(&guard, context)?);
         drop(guard);
@@ -313,7 +322,7 @@ pub unsafe extern "C" fn cushim_context_copy(
     })
 }
 
-/// Copies a box from one place to another; synchronous: it has arrived when this returns. It waits as
+/// Copies a box from one endpoint to another; synchronous: it has arrived when this returns. It waits as
 /// `cushim_context_copy` does. Otherwise as `cushim_stream_copy_3d`.
 ///
 /// @param[in] context The context.
@@ -326,7 +335,7 @@ pub unsafe extern "C" fn cushim_context_copy(
 /// @driver any
 ///
 /// # Safety
-/// `to`, `from` and `extent` are NULL or valid for reads, and the owners valid. Both places hold the boxes, apart
+/// `to`, `from` and `extent` are NULL or valid for reads, and the owners valid. Both endpoints hold the boxes, apart
 /// from each other, and nobody else uses them during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_copy_3d(

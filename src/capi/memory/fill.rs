@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task set memory to a value
 
-use super::place::{Place, Role, address_alone, cushim_place};
+use super::endpoint::{CallersEndpoint, Role, address_alone, cushim_endpoint};
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{enter, get};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Sets device memory to a value, repeated, in stream order (a memset). A memset of zero values succeeds without
 /// checking the address. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`)
-/// or to the pool (`cushim_resource_change_peers`).
+/// or to the pool (`cushim_resource_add_peers`).
 ///
 /// @param[in] stream The stream.
 /// @param[in] to The memory; not an array. The address is a multiple of the value's size.
@@ -34,7 +34,7 @@ use std::sync::Arc;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_fill(
     stream: cushim_stream,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     value: u32,
     value_bytes: i32,
     count: usize,
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn cushim_stream_fill(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_fill_2d(
     stream: cushim_stream,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     pitch: usize,
     value: u32,
     value_bytes: i32,
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn cushim_stream_fill_2d(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_fill(
     context: cushim_context,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     value: u32,
     value_bytes: i32,
     count: usize,
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn cushim_context_fill(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_fill_2d(
     context: cushim_context,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     pitch: usize,
     value: u32,
     value_bytes: i32,
@@ -152,7 +152,7 @@ pub(in crate::capi) struct Rows {
 unsafe fn in_stream(
     lending: &Lending,
     stream: cushim_stream,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     value: u32,
     value_bytes: i32,
     rows: Rows,
@@ -174,7 +174,7 @@ unsafe fn in_stream(
     result
 }
 
-/// The same memset where the place is more than an address.
+/// The same memset where the endpoint is more than an address.
 ///
 /// # Safety
 /// As for [`cushim_stream_fill_2d`].
@@ -183,13 +183,13 @@ unsafe fn at_place(
     lending: &Lending,
     guard: &Guard,
     stream: cushim_stream,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     value: u32,
     value_bytes: i32,
     rows: Rows,
 ) -> Result<(), Error> {
     // SAFETY: the caller vouches for it.
-    let to = unsafe { Place::read(guard, to, "to") }?;
+    let to = unsafe { CallersEndpoint::read(guard, to, "to") }?;
     let stream = get(guard, stream)?;
     // SAFETY: the caller vouches for the memory and the owner.
     unsafe { stream.enqueue(&mut memset(lending, &to, value, value_bytes, rows)?) }
@@ -199,7 +199,7 @@ unsafe fn at_place(
 /// As for [`cushim_context_fill_2d`].
 unsafe fn in_context(
     context: cushim_context,
-    to: *const cushim_place,
+    to: *const cushim_endpoint,
     value: u32,
     value_bytes: i32,
     rows: Rows,
@@ -207,7 +207,7 @@ unsafe fn in_context(
     call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for it.
-        let to = unsafe { Place::read(&guard, to, "to") }?.held();
+        let to = unsafe { CallersEndpoint::read(&guard, to, "to") }?.held();
         let context = Arc::clone(&*get(&guard, context)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owner.
@@ -220,7 +220,7 @@ unsafe fn in_context(
 #[inline]
 pub(in crate::capi) unsafe fn memset<'a>(
     lending: &Lending,
-    to: &'a Place<'_>,
+    to: &'a CallersEndpoint<'_>,
     value: u32,
     value_bytes: i32,
     Rows { pitch, width, height }: Rows,

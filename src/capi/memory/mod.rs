@@ -1,6 +1,6 @@
 //! Memory: allocation, copies, fills, host memory, and what the driver knows of an address.
 
-mod place;
+mod endpoint;
 
 mod device;
 
@@ -22,13 +22,13 @@ pub use batch_copy::*;
 pub use copy::*;
 pub(in crate::capi) use copy::{Regions, range};
 pub use device::*;
+pub use endpoint::*;
+pub(in crate::capi) use endpoint::{CallersEndpoint, Role};
 pub use fill::*;
 pub(in crate::capi) use fill::{Rows, memset, value_of};
 pub use operations::*;
 pub(in crate::capi) use operations::{look_up_operations, told_operation};
 pub use pinned::*;
-pub use place::*;
-pub(in crate::capi) use place::{Place, Role};
 pub use pointer::*;
 pub use registration::*;
 

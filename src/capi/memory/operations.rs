@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task wait for values in memory
 
-use super::place::{Place, Role, cushim_place};
+use super::endpoint::{CallersEndpoint, Role, cushim_endpoint};
 use crate::capi::driver_types as sys;
 use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{enter, get};
@@ -40,9 +40,9 @@ pub struct cushim_memory_operation {
     pub action: i32,
     /// The driver's flags for it.
     pub flags: u32,
-    /// Where the value stands: device memory, or page-locked host memory that the device reaches. Actions that have no
-    /// value use only its `owner`.
-    pub at: cushim_place,
+    /// Where the value stands: device memory, or page-locked host memory that the device reaches. Actions that have
+    /// no value use only its `owner`.
+    pub at: cushim_endpoint,
     /// The value; of four bytes the lower half.
     pub value: u64,
 }
@@ -55,7 +55,9 @@ const FLUSH: i32 = cushim_memory_action::CUSHIM_MEMORY_FLUSH_REMOTE_WRITES as i3
 const BARRIER: i32 = cushim_memory_action::CUSHIM_MEMORY_BARRIER as i32;
 
 /// A caller's operations, with the objects that they name.
-pub(in crate::capi) struct Given<'g>(Vec<(cushim_memory_operation, MemoryAction, Option<Place<'g>>)>);
+pub(in crate::capi) struct Given<'g>(
+    Vec<(cushim_memory_operation, MemoryAction, Option<CallersEndpoint<'g>>)>,
+);
 
 /// Looks up what the operations name.
 ///
@@ -68,11 +70,11 @@ pub(in crate::capi) unsafe fn look_up_operations(
 ) -> Result<Given<'_>, Error> {
     let look_up = |operation: &cushim_memory_operation| {
         let action = action(operation.action)?;
-        let place = match action.bytes() {
-            0 => Place::of_owner_alone(operation.at)?,
-            _ => Some(Place::of(guard, operation.at, "at")?),
+        let endpoint = match action.bytes() {
+            0 => CallersEndpoint::of_owner_alone(operation.at)?,
+            _ => Some(CallersEndpoint::of(guard, operation.at, "at")?),
         };
-        Ok((*operation, action, place))
+        Ok((*operation, action, endpoint))
     };
     // SAFETY: the caller vouches for the array.
     unsafe { input::array_if_any(operations, count, "operations", look_up) }.map(Given)
@@ -85,19 +87,19 @@ impl Given<'_> {
     /// Each owner is NULL or valid.
     pub(in crate::capi) unsafe fn list(&self, lending: &Lending) -> Result<Vec<MemoryOperation<'_>>, Error> {
         let mut list = Vec::with_capacity(self.0.len());
-        for (given, action, place) in &self.0 {
-            let at = match place {
-                Some(place) if action.bytes() == 0 => Some(place.nowhere()),
+        for (given, action, endpoint) in &self.0 {
+            let at = match endpoint {
+                Some(endpoint) if action.bytes() == 0 => Some(endpoint.nowhere()),
                 // SAFETY: no bytes are read.
-                Some(place) => Some(unsafe { place.endpoint(Role::Destination, || 0) }?),
+                Some(endpoint) => Some(unsafe { endpoint.endpoint(Role::Destination, || 0) }?),
                 None => None,
             };
             list.push(MemoryOperation { action: *action, flags: given.flags, at, value: given.value });
         }
-        for (operation, (_, _, place)) in list.iter_mut().zip(&self.0) {
-            if let (Some(at), Some(place)) = (&mut operation.at, place) {
+        for (operation, (_, _, endpoint)) in list.iter_mut().zip(&self.0) {
+            if let (Some(at), Some(endpoint)) = (&mut operation.at, endpoint) {
                 // SAFETY: the caller vouches for the owner.
-                unsafe { place.lend_owner(lending, at) };
+                unsafe { endpoint.lend_owner(lending, at) };
             }
         }
         Ok(list)
@@ -122,10 +124,10 @@ fn action(number: i32) -> Result<MemoryAction, Error> {
 /// An operation as callers give it, by the driver's description; one that is not known here has action 0.
 pub(in crate::capi) fn told_operation(
     raw: &sys::CUstreamBatchMemOpParams,
-    at: Option<cushim_place>,
+    at: Option<cushim_endpoint>,
 ) -> cushim_memory_operation {
-    // SAFETY: zeros are valid for a place; every description begins with its number, which says which member is meant, and the first two
-    // have value and flags at the same places.
+    // SAFETY: zeros are valid for an endpoint; every description begins with its number, which says which member is
+    // meant, and the first two have value and flags at the same endpoints.
     unsafe {
         let (value32, value64, flags) =
             (raw.waitValue.u16.value, raw.waitValue.u16.value64, raw.waitValue.flags);

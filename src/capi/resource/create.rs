@@ -47,11 +47,11 @@ pub struct cushim_device_pool_options {
 
 /// Creates a resource of a memory pool of a device, which is stream-ordered, except on a device without pools.
 ///
-/// A pool keeps no unused memory by default: what is free when a stream, event or context is synchronised goes back to
-/// the system, and the next allocation has to get it from there again. A program that synchronises between its
+/// A pool keeps no unused memory by default: what is free when a stream, event or context is synchronised goes back
+/// to the system, and the next allocation has to get it from there again. A program that synchronises between its
 /// allocations sets `CUSHIM_POOL_RELEASE_THRESHOLD` to what the pool may keep
-/// (`cushim_resource_set_attribute(resource, CUSHIM_POOL_RELEASE_THRESHOLD, UINT64_MAX)`: all of it), as frameworks do
-/// for the default pool; allocating and freeing then takes a seventh to a fourteenth of the time (measured, driver
+/// (`cushim_resource_set_attribute(resource, CUSHIM_POOL_RELEASE_THRESHOLD, UINT64_MAX)`: all of it), as frameworks
+/// do for the default pool; allocating and freeing then takes a seventh to a fourteenth of the time (measured, driver
 /// 580). The setting is the pool's, for all who use it.
 ///
 /// On a device without pools (`cushim_device_supports` "memory-pools") the resource allocates and frees
@@ -134,7 +134,7 @@ pub enum cushim_pinned_form {
     /// From a pool if the driver has pools of host memory (CUDA 13.0), otherwise synchronous.
     CUSHIM_PINNED_ANY = 0,
     /// Always synchronous (`cuMemHostAlloc`).
-    CUSHIM_PINNED_PAGE_LOCKED = 1,
+    CUSHIM_PINNED_SYNCHRONOUS = 1,
     /// From a pool; otherwise `CUSHIM_ERROR_UNSUPPORTED`.
     CUSHIM_PINNED_POOL = 2,
 }
@@ -197,7 +197,7 @@ fn pinned_resource_options(given: cushim_pinned_options) -> Result<PinnedResourc
     options::check_flags(given.own_pool as u32, 1)?;
     let form = match given.form {
         n if n == cushim_pinned_form::CUSHIM_PINNED_ANY as i32 => PinnedForm::Any,
-        n if n == cushim_pinned_form::CUSHIM_PINNED_PAGE_LOCKED as i32 => PinnedForm::PageLocked,
+        n if n == cushim_pinned_form::CUSHIM_PINNED_SYNCHRONOUS as i32 => PinnedForm::Synchronous,
         n if n == cushim_pinned_form::CUSHIM_PINNED_POOL as i32 => PinnedForm::Pool,
         n => return Err(unknown("form", n, "CUSHIM_PINNED_ANY, _PAGE_LOCKED and _POOL")),
     };
@@ -280,14 +280,14 @@ fn managed_options(given: cushim_managed_options) -> Result<ManagedResourceOptio
 /// # Safety
 /// `resource` is NULL or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_resource_create_synchronous(
+pub unsafe extern "C" fn cushim_resource_create_device(
     context: cushim_context,
     resource: *mut cushim_resource,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `resource`.
         let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
-        *resource = owned(|| Ok(Resource::synchronous(&hold(context)?)))?;
+        *resource = owned(|| Ok(Resource::device(&hold(context)?)))?;
         Ok(())
     })
 }
@@ -297,8 +297,8 @@ pub unsafe extern "C" fn cushim_resource_create_synchronous(
 ///
 /// A buffer does not keep the graph. Destroyed before the end of the capture, it is freed in the graph that allocated
 /// it, after all that was captured by then, in forks and other streams of the capture, too: it may outlive the fork
-/// that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after each
-/// launch, and has to be freed before the next (`cushim_resource_deallocate` of another resource does not do that; the
+/// that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after
+/// each launch, and has to be freed before the next (`cushim_resource_free` of another resource does not do that; the
 /// driver's `cuMemFree` does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
 ///
 /// @param[in] device The device.

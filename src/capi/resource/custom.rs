@@ -30,7 +30,7 @@ pub type cushim_allocate_function = Option<
 >;
 
 /// A function that frees. It returns 0, or any other status. It must not throw C++ exceptions.
-pub type cushim_deallocate_function = Option<
+pub type cushim_free_function = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
         stream: cushim_stream,
@@ -58,18 +58,18 @@ pub struct cushim_resource_functions {
     /// @field[nullable] Passed to the functions; may be NULL.
     pub user: *mut c_void,
     /// @field[nullable] Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource
-    ///   that is not stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped
-    ///   with it.
+    ///   that is not stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be
+    ///   wrapped with it.
     pub allocate: cushim_allocate_function,
     /// @field[nullable] Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is
-    ///   free in the order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it
-    ///   fails, the memory counts as leaked. If this is NULL, freeing does nothing.
-    pub deallocate: cushim_deallocate_function,
+    ///   free in the order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If
+    ///   it fails, the memory counts as leaked. If this is NULL, freeing does nothing.
+    pub free: cushim_free_function,
     /// @field[nullable] Called with `user` after the resource and its last buffer are released, as the `release` of a
     ///   `cushim_owner` is.
     pub destroy: cushim_release_function,
-    /// @field[nullable] Says who can use the memory; called once, when the resource is created. If this is NULL, it is
-    ///   pageable host memory, not stream-ordered.
+    /// @field[nullable] Says who can use the memory; called once, when the resource is created. If this is NULL, it
+    ///   is pageable host memory, not stream-ordered.
     pub properties: cushim_properties_function,
 }
 
@@ -187,17 +187,12 @@ impl Allocator for Custom {
         Ok(DevicePointer(pointer))
     }
 
-    fn deallocate(
-        &self,
-        pointer: DevicePointer,
-        bytes: usize,
-        stream: Option<&Arc<Stream>>,
-    ) -> Result<(), Error> {
-        let Some(deallocate) = self.functions.deallocate else { return Ok(()) };
+    fn free(&self, pointer: DevicePointer, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<(), Error> {
+        let Some(free) = self.functions.free else { return Ok(()) };
         // Whatever becomes of the stream's handle, the function is called.
         let stream = stream_handle(stream).unwrap_or(null_mut());
         // SAFETY: the caller vouches for the function.
-        let status = unsafe { deallocate.call((self.functions.user, stream, pointer.0, bytes)) };
-        answered("deallocate", status, || format!("for the {bytes} bytes at {pointer}"))
+        let status = unsafe { free.call((self.functions.user, stream, pointer.0, bytes)) };
+        answered("free", status, || format!("for the {bytes} bytes at {pointer}"))
     }
 }

@@ -33,13 +33,13 @@ pub enum cushim_resource_kind {
     /// A memory pool of page-locked host memory.
     CUSHIM_RESOURCE_PINNED_POOL = 2,
     /// Page-locked host memory, synchronous.
-    CUSHIM_RESOURCE_PAGE_LOCKED = 3,
+    CUSHIM_RESOURCE_PINNED = 3,
     /// Managed memory, synchronous.
     CUSHIM_RESOURCE_MANAGED = 4,
     /// A memory pool of managed memory.
     CUSHIM_RESOURCE_MANAGED_POOL = 5,
     /// Device memory, synchronous.
-    CUSHIM_RESOURCE_SYNCHRONOUS = 6,
+    CUSHIM_RESOURCE_DEVICE = 6,
     /// Functions of the program's.
     CUSHIM_RESOURCE_CUSTOM = 7,
     /// Memory of graphs, allocated in streams under capture.
@@ -100,9 +100,9 @@ pub unsafe extern "C" fn cushim_resource_ref(
 
 /// Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
 ///
-/// A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order is
-/// back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that
-/// is never freed keeps the pool. Errors of a destruction after this call are logged.
+/// A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order
+/// is back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory
+/// that is never freed keeps the pool. Errors of a destruction after this call are logged.
 ///
 /// @param[in, ended, nullable] resource The handle; NULL does nothing.
 /// @errors the driver's, if this destroys a pool.
@@ -148,10 +148,10 @@ fn kind_number(kind: ResourceKind) -> cushim_resource_kind {
     match kind {
         ResourceKind::DevicePool => cushim_resource_kind::CUSHIM_RESOURCE_DEVICE_POOL,
         ResourceKind::PinnedPool => cushim_resource_kind::CUSHIM_RESOURCE_PINNED_POOL,
-        ResourceKind::PageLocked => cushim_resource_kind::CUSHIM_RESOURCE_PAGE_LOCKED,
+        ResourceKind::Pinned => cushim_resource_kind::CUSHIM_RESOURCE_PINNED,
         ResourceKind::Managed => cushim_resource_kind::CUSHIM_RESOURCE_MANAGED,
         ResourceKind::ManagedPool => cushim_resource_kind::CUSHIM_RESOURCE_MANAGED_POOL,
-        ResourceKind::Synchronous => cushim_resource_kind::CUSHIM_RESOURCE_SYNCHRONOUS,
+        ResourceKind::Device => cushim_resource_kind::CUSHIM_RESOURCE_DEVICE,
         ResourceKind::Custom => cushim_resource_kind::CUSHIM_RESOURCE_CUSTOM,
         ResourceKind::Graph => cushim_resource_kind::CUSHIM_RESOURCE_GRAPH,
         ResourceKind::Arena => cushim_resource_kind::CUSHIM_RESOURCE_ARENA,

@@ -17,7 +17,7 @@ use crate::memory::DevicePointer;
 /// @param[in, nullable] stream The stream. May be NULL if the resource is not stream-ordered: a stream that is given
 ///   is checked, and the memory is there when the call returns.
 /// @param[in, example(64)] bytes The size in bytes; 0 returns the pointer 0.
-/// @param[out, freed_by(cushim_resource_deallocate)] pointer The address.
+/// @param[out, freed_by(cushim_resource_free)] pointer The address.
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
 ///   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
 ///   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
@@ -47,11 +47,12 @@ pub unsafe extern "C" fn cushim_resource_allocate(
 ///
 /// @param[in] resource The resource.
 /// @param[in, nullable] stream The stream; it need not be the one in which the memory was allocated. May be NULL if
-///   the resource is not stream-ordered: a stream that is given is checked, and waited for before the memory is freed.
+///   the resource is not stream-ordered: a stream that is given is checked, and waited for before the memory is
+///   freed.
 /// @param[in, freed] pointer A pointer from `cushim_resource_allocate`; 0 does nothing.
 /// @param[in, example(64)] bytes The size that was allocated.
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
-///   stream that is being captured, if the resource is stream-ordered; the status of a deallocate function.
+///   stream that is being captured, if the resource is stream-ordered; the status of a free function.
 /// @driver none
 /// @sync context if the resource is not stream-ordered
 ///
@@ -59,7 +60,7 @@ pub unsafe extern "C" fn cushim_resource_allocate(
 /// `pointer` is 0 or such an allocation, which nobody frees any more, and whose uses come before in the stream's
 /// order or are done.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_resource_deallocate(
+pub unsafe extern "C" fn cushim_resource_free(
     resource: cushim_resource,
     stream: cushim_stream,
     pointer: u64,
@@ -69,6 +70,6 @@ pub unsafe extern "C" fn cushim_resource_deallocate(
         let (resource, stream) =
             hold_all(|guard| Ok((keep(guard, resource)?, keep_if_given(guard, stream)?)))?;
         // SAFETY: the caller vouches for the allocation.
-        unsafe { resource.deallocate(DevicePointer(pointer), bytes, stream.as_ref()) }
+        unsafe { resource.free(DevicePointer(pointer), bytes, stream.as_ref()) }
     })
 }

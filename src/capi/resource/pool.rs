@@ -10,8 +10,10 @@ use crate::capi::handles::{self, borrowed, hold, hold_all, keep};
 use crate::capi::input::{each, slice_of_at_most};
 use crate::capi::out;
 use crate::capi::pointer::MOST_LOCATIONS;
-use crate::memory::{PeerChange, PoolAttribute};
+use crate::device::Device;
+use crate::memory::{PoolAttribute, Resource};
 use crate::object::error::{Error, Status};
+use std::sync::Arc;
 
 /// An attribute of a memory pool. The numbers are those of `CUmemPool_attribute`.
 #[repr(i32)]
@@ -94,18 +96,6 @@ pub extern "C" fn cushim_resource_trim(resource: cushim_resource, bytes: usize) 
     call(|| hold(resource)?.trim(bytes))
 }
 
-/// How a set of devices is changed.
-#[repr(i32)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum cushim_peer_change {
-    /// These devices and no others.
-    CUSHIM_PEERS_REPLACE = 0,
-    /// These devices as well.
-    CUSHIM_PEERS_ADD = 1,
-    /// Without these devices.
-    CUSHIM_PEERS_REMOVE = 2,
-}
-
 /// Returns the devices, other than its own, that can access a memory pool. The driver is asked each time.
 ///
 /// @param[in] resource The resource.
@@ -140,13 +130,12 @@ pub unsafe extern "C" fn cushim_resource_get_peers(
     })
 }
 
-/// Changes which devices can access a memory pool: memory that is allocated, and will be. The pool's own device
-/// always can, and does not count.
+/// Sets which devices can access a memory pool, and no others: memory that is allocated, and will be. The pool's own
+/// device always can, and does not count.
 ///
 /// All devices are checked first; then the driver is called once, or not at all if nothing changes.
 ///
 /// @param[in] resource The resource.
-/// @param[in, enum(cushim_peer_change), example(CUSHIM_PEERS_ADD)] change How the set is changed.
 /// @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
 /// @param[in] device_count The number of devices.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a device that cannot access the pool's device;
@@ -157,32 +146,77 @@ pub unsafe extern "C" fn cushim_resource_get_peers(
 /// # Safety
 /// `devices` is valid for reads of `device_count` handles.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_resource_change_peers(
+pub unsafe extern "C" fn cushim_resource_set_peers(
     resource: cushim_resource,
-    change: i32,
     devices: *const cushim_device,
     device_count: usize,
 ) -> cushim_status {
     call(|| {
-        let change = change_of(change)?;
-        let (resource, named) = hold_all(|guard| {
-            // SAFETY: the caller vouches for the array.
-            let devices = unsafe { slice_of_at_most(MOST_LOCATIONS, devices, device_count, "devices") }?;
-            let named = each(devices, |device| keep(guard, *device))?;
-            Ok((keep(guard, resource)?, named))
-        })?;
-        resource.change_peers(change, &named)
+        // SAFETY: as the caller vouches.
+        let (resource, devices) = unsafe { resource_and_peers(resource, devices, device_count) }?;
+        resource.set_peers(&devices)
     })
 }
 
-fn change_of(number: i32) -> Result<PeerChange, Error> {
-    match number {
-        n if n == cushim_peer_change::CUSHIM_PEERS_REPLACE as i32 => Ok(PeerChange::Replace),
-        n if n == cushim_peer_change::CUSHIM_PEERS_ADD as i32 => Ok(PeerChange::Add),
-        n if n == cushim_peer_change::CUSHIM_PEERS_REMOVE as i32 => Ok(PeerChange::Remove),
-        n => Err(Error::new(
-            Status::INVALID_ARGUMENT,
-            format!("change is {n}; use one of CUSHIM_PEERS_REPLACE, _ADD and _REMOVE"),
-        )),
-    }
+/// Lets these devices access a memory pool as well. Otherwise as `cushim_resource_set_peers`.
+///
+/// @param[in] resource The resource.
+/// @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
+/// @param[in] device_count The number of devices.
+/// @errors as `cushim_resource_set_peers`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
+/// @driver any
+/// @task reach another device's memory
+///
+/// # Safety
+/// `devices` is valid for reads of `device_count` handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_resource_add_peers(
+    resource: cushim_resource,
+    devices: *const cushim_device,
+    device_count: usize,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: as the caller vouches.
+        let (resource, devices) = unsafe { resource_and_peers(resource, devices, device_count) }?;
+        resource.add_peers(&devices)
+    })
+}
+
+/// No longer lets these devices access a memory pool. Otherwise as `cushim_resource_set_peers`.
+///
+/// @param[in] resource The resource.
+/// @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
+/// @param[in] device_count The number of devices.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+/// @driver any
+/// @task reach another device's memory
+///
+/// # Safety
+/// `devices` is valid for reads of `device_count` handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_resource_remove_peers(
+    resource: cushim_resource,
+    devices: *const cushim_device,
+    device_count: usize,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: as the caller vouches.
+        let (resource, devices) = unsafe { resource_and_peers(resource, devices, device_count) }?;
+        resource.remove_peers(&devices)
+    })
+}
+
+/// # Safety
+/// `devices` is valid for reads of `device_count` handles.
+unsafe fn resource_and_peers(
+    resource: cushim_resource,
+    devices: *const cushim_device,
+    device_count: usize,
+) -> Result<(Arc<Resource>, Vec<Arc<Device>>), Error> {
+    hold_all(|guard| {
+        // SAFETY: as the caller vouches.
+        let devices = unsafe { slice_of_at_most(MOST_LOCATIONS, devices, device_count, "devices") }?;
+        let devices = each(devices, |device| keep(guard, *device))?;
+        Ok((keep(guard, resource)?, devices))
+    })
 }

@@ -55,7 +55,7 @@ impl Builder {
             } else if others[..index].iter().any(|before| Arc::ptr_eq(before, other)) {
                 "is named twice"
             } else if other.kind != BuilderKind::Forked {
-                "was not forked from another one, and cannot be joined into one; end it, and embed its graph (cushim_builder_embed)"
+                "was not forked from another one, and cannot be joined into one; end it, and embed its graph (cushim_builder_add_child)"
             } else if !Arc::ptr_eq(&other.capturing("cannot be joined")?, &capture) {
                 "is part of another capture; join it into a builder of that"
             } else {

@@ -30,7 +30,7 @@ impl Builder {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that does not capture; those of
     /// [`Graph::add_child`] and [`Graph::move_child`].
-    pub fn embed(&self, graph: &Graph, how: Embedding) -> Result<(Node, Graph), Error> {
+    pub fn add_child(&self, graph: &Graph, how: Embedding) -> Result<(Node, Graph), Error> {
         let capture = self.capturing("nothing can be embedded in it")?;
         let after = capture.tail_of(&self.stream);
         let added = match how {

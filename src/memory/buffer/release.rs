@@ -91,7 +91,7 @@ impl Remains {
     /// Frees the memory. The caller's own functions are called in any case, once.
     ///
     /// # Safety
-    /// As for [`Resource::deallocate`], in the order of the stream.
+    /// As for [`Resource::free`], in the order of the stream.
     unsafe fn free(&self, buffer: &dyn Subject) -> Result<(), Error> {
         // SAFETY: as the caller vouches.
         let mut freed = unsafe { self.free_in_order(self.standing) };

@@ -27,10 +27,5 @@ pub trait Allocator: Send + Sync {
     ///
     /// # Errors
     /// Its own. The memory is taken to be leaked.
-    fn deallocate(
-        &self,
-        pointer: DevicePointer,
-        bytes: usize,
-        stream: Option<&Arc<Stream>>,
-    ) -> Result<(), Error>;
+    fn free(&self, pointer: DevicePointer, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<(), Error>;
 }

@@ -20,6 +20,7 @@ mod arena;
 mod attributes;
 mod custom;
 mod default;
+mod device;
 mod graph;
 mod managed;
 mod peers;
@@ -28,13 +29,11 @@ mod pool;
 mod properties;
 mod remains;
 mod stranded;
-mod synchronous;
 
 pub(crate) use arena::ArenaBlock;
 pub use attributes::PoolAttribute;
 pub use custom::Allocator;
 pub use managed::ManagedResourceOptions;
-pub use peers::PeerChange;
 pub use pinned::{PinnedForm, PinnedResourceOptions};
 pub use pool::{DevicePoolOptions, PoolChoice};
 pub use properties::Properties;
@@ -77,7 +76,7 @@ use std::sync::Arc;
 /// let resource = Resource::device_pool(&device, &DevicePoolOptions::default())?;
 /// let memory = resource.allocate(4096, Some(&stream))?;
 /// // SAFETY: the memory came from there, and nothing uses it.
-/// unsafe { resource.deallocate(memory, 4096, Some(&stream)) }?;
+/// unsafe { resource.free(memory, 4096, Some(&stream)) }?;
 /// # Ok::<(), cushim::Error>(())
 /// ```
 pub struct Resource {
@@ -92,9 +91,9 @@ object!(Resource: Resource, header);
 /// What stands behind a resource.
 enum Source {
     Pool(Pool),
-    PageLocked(pinned::PageLocked),
+    Pinned(pinned::Pinned),
     Managed(managed::Managed),
-    Synchronous(synchronous::Synchronous),
+    Device(device::Synchronous),
     Graph(graph::GraphMemory),
     Arena(arena::Arena),
     Custom(Box<dyn Allocator>),
@@ -108,13 +107,13 @@ pub enum ResourceKind {
     /// A pool of page-locked host memory.
     PinnedPool,
     /// Page-locked host memory that comes and goes at once.
-    PageLocked,
+    Pinned,
     /// Managed memory that comes and goes at once.
     Managed,
     /// A pool of managed memory.
     ManagedPool,
     /// Device memory that comes and goes at once.
-    Synchronous,
+    Device,
     /// Memory of graphs, which comes and goes as their nodes.
     Graph,
     /// A block of device memory that graphs share.
@@ -131,10 +130,10 @@ impl Resource {
     /// Device memory that is allocated and freed at once, in the context: the driver may wait for all work of the device
     /// when it frees.
     #[must_use]
-    pub fn synchronous(context: &Arc<Context>) -> Arc<Self> {
+    pub fn device(context: &Arc<Context>) -> Arc<Self> {
         let properties = Properties::device(context.device().ordinal());
-        let source = synchronous::Synchronous::new(context);
-        Self::new(context.driver(), Source::Synchronous(source), properties)
+        let source = device::Synchronous::new(context);
+        Self::new(context.driver(), Source::Device(source), properties)
     }
 
     /// Memory of graphs: what is allocated in a stream under capture becomes an allocation node of the graph, and what is freed there a free
@@ -202,9 +201,9 @@ impl Resource {
     pub fn kind(&self) -> ResourceKind {
         match &self.source {
             Source::Pool(pool) => pool.kind(),
-            Source::PageLocked(_) => ResourceKind::PageLocked,
+            Source::Pinned(_) => ResourceKind::Pinned,
             Source::Managed(_) => ResourceKind::Managed,
-            Source::Synchronous(_) => ResourceKind::Synchronous,
+            Source::Device(_) => ResourceKind::Device,
             Source::Graph(_) => ResourceKind::Graph,
             Source::Arena(_) => ResourceKind::Arena,
             Source::Custom(_) => ResourceKind::Custom,
@@ -234,9 +233,9 @@ impl Resource {
     #[must_use]
     pub fn context(&self) -> Option<&Arc<Context>> {
         match &self.source {
-            Source::PageLocked(source) => Some(source.context()),
+            Source::Pinned(source) => Some(source.context()),
             Source::Managed(source) => Some(source.context()),
-            Source::Synchronous(source) => Some(source.context()),
+            Source::Device(source) => Some(source.context()),
             Source::Arena(source) => Some(source.context()),
             Source::Pool(_) | Source::Graph(_) | Source::Custom(_) => None,
         }
@@ -277,9 +276,9 @@ impl Resource {
             (Source::Graph(source), Some(stream)) => source.allocate(bytes, stream),
             (Source::Arena(source), Some(stream)) => source.allocate(bytes, stream),
             (Source::Pool(_) | Source::Graph(_) | Source::Arena(_), None) => Err(self.stream_required()),
-            (Source::PageLocked(source), _) => source.allocate(bytes),
+            (Source::Pinned(source), _) => source.allocate(bytes),
             (Source::Managed(source), _) => source.allocate(bytes),
-            (Source::Synchronous(source), _) => source.allocate(bytes),
+            (Source::Device(source), _) => source.allocate(bytes),
             (Source::Custom(allocator), stream) => allocator.allocate(bytes, stream),
         };
         result.map_err(|mut failure| {
@@ -300,7 +299,7 @@ impl Resource {
     /// # Errors
     /// As for [`allocate`](Self::allocate); an error of the stream's earlier work may appear. Unless the free itself was
     /// refused by the driver or the caller's own, the memory is still there.
-    pub unsafe fn deallocate(
+    pub unsafe fn free(
         &self,
         pointer: DevicePointer,
         bytes: usize,
@@ -316,7 +315,7 @@ impl Resource {
     }
 
     /// # Safety
-    /// As for [`deallocate`](Self::deallocate).
+    /// As for [`free`](Self::free).
     unsafe fn free_in_order(
         &self,
         pointer: DevicePointer,
@@ -338,7 +337,7 @@ impl Resource {
     /// called in any case, so that it is called exactly once for each allocation.
     ///
     /// # Safety
-    /// As for [`deallocate`](Self::deallocate).
+    /// As for [`free`](Self::free).
     pub(super) unsafe fn free_at_last(
         self: &Arc<Self>,
         pointer: DevicePointer,
@@ -363,7 +362,7 @@ impl Resource {
     /// Frees memory of a pool in a stream that is being captured, once that is over: it must not become part of the graph.
     ///
     /// # Safety
-    /// As for [`deallocate`](Self::deallocate).
+    /// As for [`free`](Self::free).
     #[cold]
     unsafe fn free_after_capture(
         self: &Arc<Self>,
@@ -388,7 +387,7 @@ impl Resource {
     }
 
     /// # Safety
-    /// As for [`deallocate`](Self::deallocate).
+    /// As for [`free`](Self::free).
     unsafe fn free_now(
         &self,
         pointer: DevicePointer,
@@ -409,10 +408,10 @@ impl Resource {
                 (Source::Pool(_), _) | (Source::Graph(_) | Source::Arena(_), None) => {
                     return Err(self.stream_required());
                 }
-                (Source::PageLocked(source), _) => source.free(pointer, &block),
+                (Source::Pinned(source), _) => source.free(pointer, &block),
                 (Source::Managed(source), _) => source.free(pointer, &block),
-                (Source::Synchronous(source), _) => source.free(pointer, &block),
-                (Source::Custom(allocator), stream) => return allocator.deallocate(pointer, bytes, stream),
+                (Source::Device(source), _) => source.free(pointer, &block),
+                (Source::Custom(allocator), stream) => return allocator.free(pointer, bytes, stream),
             }
         };
         freed.map_err(|failure| explain_free(failure, &self.driver, pointer))
@@ -428,7 +427,7 @@ impl Resource {
 
     /// Whether memory is freed once the deallocation stream was waited for.
     pub(super) fn waits_for_stream(&self) -> bool {
-        matches!(self.source, Source::PageLocked(_) | Source::Managed(_) | Source::Synchronous(_))
+        matches!(self.source, Source::Pinned(_) | Source::Managed(_) | Source::Device(_))
     }
 
     /// Refuses a stream that is missing, of another driver or being captured.
@@ -506,10 +505,10 @@ impl ResourceKind {
         match self {
             Self::DevicePool => "device pool",
             Self::PinnedPool => "pinned pool",
-            Self::PageLocked => "page-locked resource",
+            Self::Pinned => "pinned resource",
             Self::Managed => "managed resource",
             Self::ManagedPool => "managed pool",
-            Self::Synchronous => "synchronous resource",
+            Self::Device => "device resource",
             Self::Graph => "graph resource",
             Self::Arena => "arena",
             Self::Custom => "custom resource",
@@ -519,8 +518,8 @@ impl ResourceKind {
     /// What its memory is called.
     fn memory(self) -> &'static str {
         match self {
-            Self::DevicePool | Self::Synchronous | Self::Graph | Self::Arena => "device memory",
-            Self::PinnedPool | Self::PageLocked => "page-locked memory",
+            Self::DevicePool | Self::Device | Self::Graph | Self::Arena => "device memory",
+            Self::PinnedPool | Self::Pinned => "page-locked memory",
             Self::Managed | Self::ManagedPool => "managed memory",
             Self::Custom => "custom memory",
         }

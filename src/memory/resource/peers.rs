@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// How a set of peers is changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PeerChange {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PeerChange {
     /// These devices and no others.
     Replace,
     /// These as well.
@@ -37,13 +37,34 @@ impl Resource {
         Ok(peers)
     }
 
-    /// Changes which devices may use the pool's memory, present and future. The pool's own device always may, and does not
-    /// count. All are checked before anything changes; then there is one call of the driver, or none if all is so already.
+    /// Sets which devices may use the pool's memory, present and future: these and no others. The pool's own device always
+    /// may, and does not count. All are checked before anything changes; then there is one call of the driver, or none if all
+    /// is so already.
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`] if the resource is no pool; [`Status::INVALID_ARGUMENT`] for devices that cannot reach the pool's;
     /// [`Status::INVALID_HANDLE`] for a device of another driver; the driver's.
-    pub fn change_peers(&self, change: PeerChange, devices: &[Arc<Device>]) -> Result<(), Error> {
+    pub fn set_peers(&self, devices: &[Arc<Device>]) -> Result<(), Error> {
+        self.change_peers(PeerChange::Replace, devices)
+    }
+
+    /// Lets these devices use the pool's memory as well. Otherwise as [`set_peers`](Self::set_peers).
+    ///
+    /// # Errors
+    /// As for [`set_peers`](Self::set_peers).
+    pub fn add_peers(&self, devices: &[Arc<Device>]) -> Result<(), Error> {
+        self.change_peers(PeerChange::Add, devices)
+    }
+
+    /// No longer lets these devices use the pool's memory. Otherwise as [`set_peers`](Self::set_peers).
+    ///
+    /// # Errors
+    /// As for [`set_peers`](Self::set_peers).
+    pub fn remove_peers(&self, devices: &[Arc<Device>]) -> Result<(), Error> {
+        self.change_peers(PeerChange::Remove, devices)
+    }
+
+    fn change_peers(&self, change: PeerChange, devices: &[Arc<Device>]) -> Result<(), Error> {
         let pool = self.pool()?;
         let named = |device: &Arc<Device>| devices.iter().any(|named| Arc::ptr_eq(named, device));
         self.check_peers(pool, change, devices)?;

@@ -16,8 +16,8 @@ pub enum PinnedForm {
     /// From a pool where the driver has pools of host memory (13.0), else at once.
     #[default]
     Any,
-    /// At once, on every driver.
-    PageLocked,
+    /// Synchronous, on every driver.
+    Synchronous,
     /// From a pool, or not at all.
     Pool,
 }
@@ -40,7 +40,7 @@ pub struct PinnedResourceOptions {
 }
 
 /// From `cuMemHostAlloc`.
-pub(super) struct PageLocked {
+pub(super) struct Pinned {
     context: Arc<Context>,
     options: PinnedOptions,
 }
@@ -55,21 +55,21 @@ impl Resource {
     pub fn pinned(context: &Arc<Context>, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
         options.check()?;
         context.check_there(context.as_ref())?;
-        if options.form == PinnedForm::PageLocked {
-            return Ok(Self::page_locked(context, options));
+        if options.form == PinnedForm::Synchronous {
+            return Ok(Self::pinned_synchronous(context, options));
         }
         match Self::pinned_pool(context, options) {
             Err(failure) if lacks_pools(&failure) && !options.needs_pool() => {
-                Ok(Self::page_locked(context, options))
+                Ok(Self::pinned_synchronous(context, options))
             }
             Err(failure) if lacks_pools(&failure) => Err(no_pools(context, &failure)),
             result => result,
         }
     }
 
-    fn page_locked(context: &Arc<Context>, options: &PinnedResourceOptions) -> Arc<Self> {
-        let source = PageLocked { context: Arc::clone(context), options: options.page_locked };
-        Self::new(context.driver(), Source::PageLocked(source), Properties::host(true))
+    fn pinned_synchronous(context: &Arc<Context>, options: &PinnedResourceOptions) -> Arc<Self> {
+        let source = Pinned { context: Arc::clone(context), options: options.page_locked };
+        Self::new(context.driver(), Source::Pinned(source), Properties::host(true))
     }
 
     fn pinned_pool(context: &Arc<Context>, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
@@ -116,7 +116,7 @@ impl PinnedResourceOptions {
     fn check(&self) -> Result<(), Error> {
         let refusal = match self {
             Self { numa_node: Some(..0), .. } => "the NUMA node is negative",
-            Self { form: PinnedForm::PageLocked, .. } if self.is_own_pool() => {
+            Self { form: PinnedForm::Synchronous, .. } if self.is_own_pool() => {
                 "memory that does not come from a pool has neither a greatest size nor handle types"
             }
             Self { numa_node: None, .. } if self.is_own_pool() => {
@@ -143,7 +143,7 @@ fn no_pools(context: &Context, failure: &Error) -> Error {
     Error::new(Status::UNSUPPORTED, refusal).with_function(&failure.function, failure.abi)
 }
 
-impl PageLocked {
+impl Pinned {
     pub(super) fn context(&self) -> &Arc<Context> {
         &self.context
     }
@@ -154,7 +154,7 @@ impl PageLocked {
     }
 
     /// # Safety
-    /// As for [`Resource::deallocate`](super::Resource::deallocate).
+    /// As for [`Resource::free`](super::Resource::free).
     pub(super) unsafe fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
         let address = std::ptr::with_exposed_provenance_mut(pointer.0 as usize);
         self.context.check_there(block)?;

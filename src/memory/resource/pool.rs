@@ -163,7 +163,7 @@ impl Resource {
             );
             return Err(Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref()));
         }
-        Ok(Self::synchronous(&device.primary_context()?))
+        Ok(Self::device(&device.primary_context()?))
     }
 
     /// The pool behind the resource.
@@ -241,7 +241,7 @@ impl Pool {
     }
 
     /// # Safety
-    /// As for [`Resource::deallocate`](super::Resource::deallocate).
+    /// As for [`Resource::free`](super::Resource::free).
     pub(super) unsafe fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
         // SAFETY: the caller vouches that the memory came from here and is given up.
         unsafe { stream.enqueue(&mut Free::new(pointer)) }

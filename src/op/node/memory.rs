@@ -104,10 +104,10 @@ pub(super) fn check_kept(endpoint: &Endpoint<'_>, what: &str, at: &Context) -> R
         return Ok(());
     }
     // Only those of a source: a destination is for somebody to read.
-    let bytes = if what == SOURCE { ", have its bytes kept (CUSHIM_PLACE_KEEP_BYTES)" } else { "" };
+    let bytes = if what == SOURCE { ", have its bytes kept (CUSHIM_ENDPOINT_KEEP_BYTES)" } else { "" };
     Err(invalid(format!(
         "the {what} is host memory, and a graph uses it whenever it is launched: give it an owner{bytes}, or say that \
-         you keep it as long as the graph (CUSHIM_PLACE_CALLER_KEEPS)"
+         you keep it as long as the graph (CUSHIM_ENDPOINT_CALLER_KEEPS)"
     )))
 }
 

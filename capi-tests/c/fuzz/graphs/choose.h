@@ -13,11 +13,11 @@ static int is_beside_graphs(const char *name) {
   static const char *const names[] = {
       "cushim_stream_create", "cushim_stream_ref", "cushim_stream_destroy", "cushim_stream_get_context", "cushim_stream_query",
       "cushim_stream_synchronize", "cushim_stream_wait_event", "cushim_stream_wait_stream", "cushim_stream_copy", "cushim_stream_copy_3d",
-      "cushim_stream_fill", "cushim_stream_fill_2d", "cushim_stream_host_function", "cushim_stream_host_function_bytes",
+      "cushim_stream_fill", "cushim_stream_fill_2d", "cushim_stream_launch_host_function", "cushim_stream_launch_host_function_bytes",
       "cushim_stream_memory_operations", "cushim_stream_allocate", "cushim_stream_free", "cushim_event_create", "cushim_event_destroy",
       "cushim_event_record", "cushim_event_query", "cushim_event_synchronize", "cushim_buffer_create", "cushim_buffer_ref", "cushim_buffer_destroy",
       "cushim_buffer_get_pointer", "cushim_kernel_launch", "cushim_kernel_launch_packed", "cushim_kernel_ref", "cushim_kernel_destroy",
-      "cushim_resource_create_synchronous", "cushim_resource_create_managed", "cushim_resource_destroy", "cushim_context_synchronize",
+      "cushim_resource_create_device", "cushim_resource_create_managed", "cushim_resource_destroy", "cushim_context_synchronize",
       "cushim_context_get_legacy_stream", "cushim_set_label", "cushim_describe", "cushim_same"};
   size_t i;
   for (i = 0; i < sizeof names / sizeof *names; i++) {
@@ -44,7 +44,7 @@ static int function_named(const char *name) {
 /* With which an episode starts, so that there is something to call the others on. */
 static int opening_function(int step) {
   static const char *const opening[] = {"cushim_stream_create", "cushim_stream_create", "cushim_event_create", "cushim_event_create",
-                                        "cushim_resource_create_synchronous", "cushim_buffer_create", "cushim_buffer_create", "cushim_graph_create",
+                                        "cushim_resource_create_device", "cushim_buffer_create", "cushim_buffer_create", "cushim_graph_create",
                                         "cushim_graph_add_kernel", "cushim_graph_add_fill", "cushim_graph_add_copy", "cushim_exec_create",
                                         "cushim_graph_create", "cushim_condition_create", "cushim_graph_add_conditional", "cushim_graph_add_kernel",
                                         "cushim_builder_create", "cushim_builder_begin", "cushim_kernel_launch", "cushim_exec_launch"};

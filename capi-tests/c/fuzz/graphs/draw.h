@@ -112,7 +112,7 @@ static void draw_read(struct call *call, const struct fuzz_parameter *parameter,
   if (is_of(parameter, "cushim_node")) draw_items(call, FUZZ_node, (uint64_t *)room);
   else if (is_of(parameter, "cushim_builder")) draw_items(call, FUZZ_builder, (uint64_t *)room);
   else if (is_of(parameter, "cushim_edge")) draw_edges(call, (cushim_edge *)room);
-  else if (is_of(parameter, "cushim_place")) *(cushim_place *)room = draw_place(call);
+  else if (is_of(parameter, "cushim_endpoint")) *(cushim_endpoint *)room = draw_place(call);
   else if (is_of(parameter, "cushim_region")) *(cushim_region *)room = draw_region(call);
   else if (is_of(parameter, "cushim_extent")) *(cushim_extent *)room = draw_extent();
   else if (is_of(parameter, "cushim_memory_operation")) draw_operations(call, (cushim_memory_operation *)room);

@@ -64,11 +64,11 @@ static const cushim_owner *draw_owner(void) {
 }
 
 static void drain_all(void) {
-  cushim_item items[4];
+  cushim_drain_item items[4];
   size_t count = 0, i;
   do {
     must(cushim_drain(items, sizeof *items, 4, &count), "cushim_drain");
-    for (i = 0; i < count; i++) owners_drained += items[i].kind == CUSHIM_ITEM_RELEASE;
+    for (i = 0; i < count; i++) owners_drained += items[i].kind == CUSHIM_DRAIN_RELEASE;
   } while (count > 0);
 }
 
@@ -79,7 +79,7 @@ static int patience(void) { return progress->alone == 1 ? 200 : 5000; }
 static void settle_owners(void) {
   int32_t done = 0;
   int milliseconds;
-  must(cushim_flush_callbacks(10000, &done), "cushim_flush_callbacks");
+  must(cushim_flush_callbacks(10000000000ull, &done), "cushim_flush_callbacks");
   if (!done) fail("owners are not released within ten seconds");
   for (milliseconds = 0; milliseconds < patience(); milliseconds++) {
     drain_all();

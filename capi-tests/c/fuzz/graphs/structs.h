@@ -46,16 +46,16 @@ static uint64_t draw_buffer(struct call *call) {
   return known != NOTHING && tokens[known].is_unfit ? 0 : buffer;
 }
 
-static cushim_place draw_place(struct call *call) {
-  cushim_place place = cushim_at_device(device_memory);
+static cushim_endpoint draw_place(struct call *call) {
+  cushim_endpoint place = cushim_endpoint_device(device_memory);
   const uint64_t buffer = once_in(3) ? draw_buffer(call) : 0;
-  if (buffer != 0) place = cushim_at_buffer(buffer, 0);
-  else if (once_in(3)) place = cushim_at_host(pages[below(PAGES)]);
-  if (once_in(8) && buffer == 0) place.kind = CUSHIM_PLACE_AUTO;
-  if (once_in(32)) place.kind = (int32_t)ONE_OF(0, CUSHIM_PLACE_ARRAY, 99, UINT64_MAX);
+  if (buffer != 0) place = cushim_endpoint_buffer((cushim_buffer)(uintptr_t)buffer, 0);
+  else if (once_in(3)) place = cushim_endpoint_host(pages[below(PAGES)]);
+  if (once_in(8) && buffer == 0) place.kind = CUSHIM_ENDPOINT_AUTO;
+  if (once_in(32)) place.kind = (int32_t)ONE_OF(0, CUSHIM_ENDPOINT_ARRAY, 99, UINT64_MAX);
   place.offset = ONE_OF(0, 0, 4, 64);
   if (once_in(32)) place.offset = UINT64_MAX - below(64);
-  place.flags = (uint32_t)ONE_OF(CUSHIM_PLACE_CALLER_KEEPS, CUSHIM_PLACE_CALLER_KEEPS, CUSHIM_PLACE_CALLER_KEEPS, CUSHIM_PLACE_KEEP_BYTES, 0);
+  place.flags = (uint32_t)ONE_OF(CUSHIM_ENDPOINT_CALLER_KEEPS, CUSHIM_ENDPOINT_CALLER_KEEPS, CUSHIM_ENDPOINT_CALLER_KEEPS, CUSHIM_ENDPOINT_KEEP_BYTES, 0);
   if (once_in(32)) place.flags = (uint32_t)below(8);
   if (once_in(8)) {
     place.flags = 0;
@@ -68,7 +68,7 @@ static cushim_place draw_place(struct call *call) {
 static cushim_region draw_region(struct call *call) {
   cushim_region region;
   memset(&region, 0, sizeof region);
-  region.place = draw_place(call);
+  region.endpoint = draw_place(call);
   region.x = (size_t)ONE_OF(0, 0, 4);
   region.y = (size_t)below(2);
   region.z = (size_t)below(2);
@@ -141,7 +141,7 @@ static cushim_arg arg_of(int32_t kind, uint32_t size, const void *value) {
 static cushim_arg draw_address(struct call *call) {
   static cushim_owned_pointer owned;
   static cushim_parameter named;
-  static cushim_place place;
+  static cushim_endpoint place;
   const uint64_t buffer = draw_buffer(call);
   switch (below(5)) {
   case 0:
@@ -156,8 +156,8 @@ static cushim_arg draw_address(struct call *call) {
     return arg_of(CUSHIM_ARG_PARAMETER, 0, &named);
   case 2:
     if (buffer == 0) break;
-    place = cushim_at_buffer(buffer, 0);
-    return arg_of(CUSHIM_ARG_PLACE, 0, &place);
+    place = cushim_endpoint_buffer((cushim_buffer)(uintptr_t)buffer, 0);
+    return arg_of(CUSHIM_ARG_ENDPOINT, 0, &place);
   case 3: return buffer == 0 ? arg_of(CUSHIM_ARG_BYTES, 8, &device_memory) : arg_of(CUSHIM_ARG_BUFFER, 0, (const void *)(uintptr_t)buffer);
   default: break;
   }

@@ -76,7 +76,7 @@ static cushim_status add_host_function(struct drawer *drawer) {
 static cushim_status add_fill(struct drawer *drawer) {
   const struct after after = some_after(drawer);
   const cushim_owner owner = lend();
-  const cushim_place to = owned_slot((int)below(drawer, NUMBERS), &owner);
+  const cushim_endpoint to = owned_slot((int)below(drawer, NUMBERS), &owner);
   cushim_node node = NULL;
   const cushim_status status = cushim_graph_add_fill(GRAPH, after.nodes, after.count, &to, 1, 4, 1, &node);
   return shown(drawer, NODES, node, settle(&owner, status));
@@ -84,7 +84,7 @@ static cushim_status add_fill(struct drawer *drawer) {
 
 static cushim_status add_copy(struct drawer *drawer) {
   const cushim_owner owner = lend();
-  const cushim_place to = owned_slot(1, &owner), from = cushim_at_device(slot(2));
+  const cushim_endpoint to = owned_slot(1, &owner), from = cushim_endpoint_device(slot(2));
   cushim_node node = NULL;
   const cushim_status status = cushim_graph_add_copy(GRAPH, NULL, 0, &to, &from, 4, &node);
   return shown(drawer, NODES, node, settle(&owner, status));
@@ -108,7 +108,7 @@ static cushim_status add_kernel(struct drawer *drawer) {
 static cushim_status add_child(struct drawer *drawer) {
   cushim_node node = NULL;
   cushim_graph inner = NULL;
-  const cushim_child_how how = once_in(drawer, 3) ? CUSHIM_CHILD_MOVE : CUSHIM_CHILD_CLONE;
+  const cushim_child_ownership how = once_in(drawer, 3) ? CUSHIM_CHILD_MOVE : CUSHIM_CHILD_CLONE;
   const cushim_status status = cushim_graph_add_child(GRAPH, NULL, 0, GRAPH, how, &node, &inner);
   if (inner != NULL) show(drawer, GRAPHS, inner);
   return shown(drawer, NODES, node, status);
@@ -213,7 +213,7 @@ static cushim_status set_host_function(struct drawer *drawer) {
 
 static cushim_status set_fill(struct drawer *drawer) {
   const cushim_owner owner = lend();
-  const cushim_place to = owned_slot(4, &owner);
+  const cushim_endpoint to = owned_slot(4, &owner);
   return settle(&owner, cushim_node_set_fill(NODE, exec_or_none(drawer), &to, 2, 4, 1));
 }
 
@@ -308,8 +308,8 @@ static cushim_status join_builders(struct drawer *drawer) {
 
 static cushim_status embed(struct drawer *drawer) {
   cushim_node node = NULL;
-  const cushim_child_how how = once_in(drawer, 4) ? CUSHIM_CHILD_MOVE : CUSHIM_CHILD_CLONE;
-  const cushim_status status = cushim_builder_embed(BUILDER, GRAPH, how, &node);
+  const cushim_child_ownership how = once_in(drawer, 4) ? CUSHIM_CHILD_MOVE : CUSHIM_CHILD_CLONE;
+  const cushim_status status = cushim_builder_add_child(BUILDER, GRAPH, how, &node);
   return shown(drawer, NODES, node, status);
 }
 
@@ -335,13 +335,13 @@ static cushim_status decide(struct drawer *drawer) {
 
 static cushim_status fill(struct drawer *drawer) {
   const cushim_owner owner = lend();
-  const cushim_place to = owned_slot(6, &owner);
+  const cushim_endpoint to = owned_slot(6, &owner);
   return settle(&owner, cushim_stream_fill(any_stream(drawer), &to, 1, 4, 1));
 }
 
 static cushim_status call_function(struct drawer *drawer) {
   const cushim_owner owner = lend();
-  return settle(&owner, cushim_stream_host_function(any_stream(drawer), nothing, NULL, &owner));
+  return settle(&owner, cushim_stream_launch_host_function(any_stream(drawer), nothing, NULL, &owner));
 }
 
 static cushim_status launch_kernel(struct drawer *drawer) {

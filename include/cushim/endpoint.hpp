@@ -1,6 +1,6 @@
-// Places: where copies and memsets read and write. Part of cushim.hpp.
-#ifndef CUSHIM_PLACE_HPP
-#define CUSHIM_PLACE_HPP
+// Endpoints: where copies and memsets read and write. Part of cushim.hpp.
+#ifndef CUSHIM_ENDPOINT_HPP
+#define CUSHIM_ENDPOINT_HPP
 #ifndef CUSHIM_HPP_FORM
 #error "include cushim.hpp"
 #endif
@@ -8,13 +8,13 @@
 namespace cushim {
 inline namespace CUSHIM_HPP_FORM {
 
-class place;
+class endpoint;
 
 namespace detail {
 
-// What can be said of a place. Each member returns a place that has it; the original stays as it is.
+// What can be said of an endpoint. Each member returns an endpoint that has it; the original stays as it is.
 template <class Self>
-class placed {
+class endpoint_base {
  public:
   // Bytes further on.
   [[nodiscard]] Self at(std::uint64_t offset) const noexcept {
@@ -22,14 +22,14 @@ class placed {
     changed.raw_.offset += offset;
     return changed;
   }
-  // The context of the memory, if it is a device's: a copy between two such places needs no peer access.
+  // The context of the memory, if it is a device's: a copy between two such endpoints needs no peer access.
   [[nodiscard]] Self in(context_ref context) const noexcept;
   // The source is host memory whose bytes are copied during the call: the memory need not last.
-  [[nodiscard]] Self keep_bytes() const noexcept { return with(CUSHIM_PLACE_KEEP_BYTES); }
+  [[nodiscard]] Self keep_bytes() const noexcept { return with(CUSHIM_ENDPOINT_KEEP_BYTES); }
   // The program keeps the memory for as long as a graph may use it.
-  [[nodiscard]] Self caller_keeps() const noexcept { return with(CUSHIM_PLACE_CALLER_KEEPS); }
-  // The owner keeps the memory. The first call that uses the place and succeeds takes it, and later ones get the
-  // memory alone; the owner must outlive the place, and stay where it is. Name an owner once in a call.
+  [[nodiscard]] Self caller_keeps() const noexcept { return with(CUSHIM_ENDPOINT_CALLER_KEEPS); }
+  // The owner keeps the memory. The first call that uses the endpoint and succeeds takes it, and later ones get the
+  // memory alone; the owner must outlive the endpoint, and stay where it is. Name an owner once in a call.
   [[nodiscard]] Self kept_by(owner &keeper) const noexcept {
     Self changed = self();
     changed.keeper_ = &keeper;
@@ -37,7 +37,7 @@ class placed {
   }
 
   // For functions of cushim.h.
-  [[nodiscard]] const cushim_place *get() const noexcept {
+  [[nodiscard]] const cushim_endpoint *get() const noexcept {
     // What was taken meanwhile is not given again.
     if (keeper_ != nullptr) raw_.owner = keeper_->get();
     return &raw_;
@@ -48,29 +48,29 @@ class placed {
   }
 
  protected:
-  placed() noexcept = default;
-  placed(cushim_place_kind kind, std::uint64_t address) noexcept {
+  endpoint_base() noexcept = default;
+  endpoint_base(cushim_endpoint_kind kind, std::uint64_t address) noexcept {
     raw_.kind = kind;
     raw_.address = address;
   }
   template <class Other>
-  explicit placed(const placed<Other> &other) noexcept : raw_(other.raw_), keeper_(other.keeper_) {}
-  ~placed() = default;
-  placed(const placed &) noexcept = default;
-  placed &operator=(const placed &) noexcept = default;
+  explicit endpoint_base(const endpoint_base<Other> &other) noexcept : raw_(other.raw_), keeper_(other.keeper_) {}
+  ~endpoint_base() = default;
+  endpoint_base(const endpoint_base &) noexcept = default;
+  endpoint_base &operator=(const endpoint_base &) noexcept = default;
 
  private:
   template <class>
-  friend class placed;
+  friend class endpoint_base;
 
   [[nodiscard]] const Self &self() const noexcept { return static_cast<const Self &>(*this); }
-  [[nodiscard]] Self with(cushim_place_flags flag) const noexcept {
+  [[nodiscard]] Self with(cushim_endpoint_flags flag) const noexcept {
     Self changed = self();
     changed.raw_.flags |= static_cast<std::uint32_t>(flag);
     return changed;
   }
 
-  mutable cushim_place raw_{};
+  mutable cushim_endpoint raw_{};
   owner *keeper_ = nullptr;
 };
 
@@ -78,26 +78,26 @@ class placed {
 
 // Where an operation reads or writes: a buffer, which converts to it, or an address that says of what kind it is. It
 // is a value, and keeps nothing alive.
-class place : public detail::placed<place> {
+class endpoint : public detail::endpoint_base<endpoint> {
  public:
   // The start of a buffer's memory, or bytes after it. Operations that would reach past its end are refused.
-  place(buffer_ref buffer, std::uint64_t offset = 0) noexcept;
+  endpoint(buffer_ref buffer, std::uint64_t offset = 0) noexcept;
   template <class Other>
-  place(const detail::placed<Other> &other) noexcept : placed(other) {}
+  endpoint(const detail::endpoint_base<Other> &other) noexcept : endpoint_base(other) {}
 
   // Host memory of any kind.
-  [[nodiscard]] static place host(const void *pointer) noexcept { return {CUSHIM_PLACE_HOST, pointer}; }
+  [[nodiscard]] static endpoint host(const void *pointer) noexcept { return {CUSHIM_ENDPOINT_HOST, pointer}; }
   // Device memory.
-  [[nodiscard]] static place device(address pointer) noexcept { return {CUSHIM_PLACE_DEVICE, pointer}; }
+  [[nodiscard]] static endpoint device(address pointer) noexcept { return {CUSHIM_ENDPOINT_DEVICE, pointer}; }
   // An address of either kind; the driver is asked which.
-  [[nodiscard]] static place any(address pointer) noexcept { return {CUSHIM_PLACE_AUTO, pointer}; }
-  [[nodiscard]] static place any(const void *pointer) noexcept { return {CUSHIM_PLACE_AUTO, pointer}; }
+  [[nodiscard]] static endpoint any(address pointer) noexcept { return {CUSHIM_ENDPOINT_AUTO, pointer}; }
+  [[nodiscard]] static endpoint any(const void *pointer) noexcept { return {CUSHIM_ENDPOINT_AUTO, pointer}; }
   // An array of the driver's.
-  [[nodiscard]] static place array(CUarray array) noexcept { return {CUSHIM_PLACE_ARRAY, array}; }
+  [[nodiscard]] static endpoint array(CUarray array) noexcept { return {CUSHIM_ENDPOINT_ARRAY, array}; }
 
  private:
-  place(cushim_place_kind kind, std::uint64_t start) noexcept : placed(kind, start) {}
-  place(cushim_place_kind kind, const void *start) noexcept : placed(kind, reinterpret_cast<std::uintptr_t>(start)) {}
+  endpoint(cushim_endpoint_kind kind, std::uint64_t start) noexcept : endpoint_base(kind, start) {}
+  endpoint(cushim_endpoint_kind kind, const void *start) noexcept : endpoint_base(kind, reinterpret_cast<std::uintptr_t>(start)) {}
 };
 
 namespace detail {
@@ -119,8 +119,8 @@ template <class Container>
 inline constexpr bool is_writable<Container, std::enable_if_t<is_contiguous<Container>>> =
     !std::is_const_v<element_of<Container>>;
 
-// Whether the elements last longer than the argument: it is no temporary, or one whose elements are those of something
-// else, as a span's, which is copied without them and writes to them when it is const.
+// Whether the elements last longer than the argument: it is no temporary, or one whose elements are those of
+// something else, as a span's, which is copied without them and writes to them when it is const.
 template <class Argument>
 inline constexpr bool lasts = std::is_copy_constructible_v<Argument> && is_writable<const Argument>;
 template <class Container>
@@ -130,11 +130,11 @@ inline constexpr bool lasts<Container &> = true;
 
 // The elements of a contiguous container in host memory as the source of a copy: all its bytes. The container
 // converts to it.
-class host_source : public detail::placed<host_source> {
+class host_source : public detail::endpoint_base<host_source> {
  public:
   template <class Container, class = std::enable_if_t<detail::is_contiguous<const Container>>>
   host_source(const Container &container) noexcept
-      : placed(CUSHIM_PLACE_HOST, reinterpret_cast<std::uintptr_t>(std::data(container))),
+      : endpoint_base(CUSHIM_ENDPOINT_HOST, reinterpret_cast<std::uintptr_t>(std::data(container))),
         bytes_(std::size(container) * sizeof *std::data(container)) {}
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
@@ -142,14 +142,14 @@ class host_source : public detail::placed<host_source> {
   std::size_t bytes_;
 };
 
-// The elements of a contiguous container in host memory as the destination of a copy. A temporary must be a view, such
-// as a span: the elements of another one are gone before they are written, or before anybody reads them.
-class host_target : public detail::placed<host_target> {
+// The elements of a contiguous container in host memory as the destination of a copy. A temporary must be a view,
+// such as a span: the elements of another one are gone before they are written, or before anybody reads them.
+class host_target : public detail::endpoint_base<host_target> {
  public:
   template <class Container, class = std::enable_if_t<detail::is_writable<std::remove_reference_t<Container>>>,
             std::enable_if_t<detail::lasts<Container>, int> = 0>
   host_target(Container &&container) noexcept
-      : placed(CUSHIM_PLACE_HOST, reinterpret_cast<std::uintptr_t>(std::data(container))),
+      : endpoint_base(CUSHIM_ENDPOINT_HOST, reinterpret_cast<std::uintptr_t>(std::data(container))),
         bytes_(std::size(container) * sizeof *std::data(container)) {}
   template <class Container, class = std::enable_if_t<detail::is_writable<std::remove_reference_t<Container>>>,
             std::enable_if_t<!detail::lasts<Container>, int> = 0>
@@ -171,11 +171,11 @@ struct extent {
 
 // A box of memory: rows in a pitch, slices of rows.
 struct region {
-  region(place start, std::size_t row_pitch = 0, std::size_t slice_rows = 0) noexcept
+  region(endpoint start, std::size_t row_pitch = 0, std::size_t slice_rows = 0) noexcept
       : where(start), pitch(row_pitch), rows(slice_rows) {}
 
   // Where the memory starts, or the array.
-  place where;
+  endpoint where;
   // Bytes before the box in each row, rows before it in each slice, and slices before it.
   std::size_t x = 0, y = 0, z = 0;
   // Bytes from row to row, and rows from slice to slice; 0 for those that end where the box ends.
@@ -187,4 +187,4 @@ struct region {
 } // namespace CUSHIM_HPP_FORM
 } // namespace cushim
 
-#endif // CUSHIM_PLACE_HPP
+#endif // CUSHIM_ENDPOINT_HPP

@@ -25,7 +25,7 @@ impl Synchronous {
     }
 
     /// # Safety
-    /// As for [`Resource::deallocate`](super::Resource::deallocate).
+    /// As for [`Resource::free`](super::Resource::free).
     pub(super) unsafe fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
         self.context.check_there(block)?;
         // SAFETY: the caller vouches that it was allocated here and is given up.

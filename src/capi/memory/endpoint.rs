@@ -17,50 +17,50 @@ use crate::object::handle::{self, Guard, Token};
 use crate::op::{Endpoint, Extent, Region, Side};
 use std::sync::Arc;
 
-/// What sort of place it is.
+/// What sort of endpoint it is.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum cushim_place_kind {
+pub enum cushim_endpoint_kind {
     /// Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns;
     /// one to it may block until it is done.
-    CUSHIM_PLACE_HOST = 1,
+    CUSHIM_ENDPOINT_HOST = 1,
     /// Device memory, or host memory by the address by which the device reaches it.
-    CUSHIM_PLACE_DEVICE = 2,
+    CUSHIM_ENDPOINT_DEVICE = 2,
     /// A `CUarray`.
-    CUSHIM_PLACE_ARRAY = 3,
+    CUSHIM_ENDPOINT_ARRAY = 3,
     /// An address of either kind; the driver is asked which. What it does not know is ordinary host memory.
-    CUSHIM_PLACE_AUTO = 4,
+    CUSHIM_ENDPOINT_AUTO = 4,
     /// A `cushim_buffer`, whose handle is in `address`. An operation that would reach past its end is refused.
-    CUSHIM_PLACE_BUFFER = 5,
+    CUSHIM_ENDPOINT_BUFFER = 5,
 }
 
-/// What `cushim_place.flags` may contain. At most one, and none with an owner.
+/// What `cushim_endpoint.flags` may contain. At most one, and none with an owner.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum cushim_place_flags {
+pub enum cushim_endpoint_flags {
     /// The source is host memory: its bytes are copied during the call, so that the memory need not last. The copy is
     /// kept until the operation is done, and with a graph as long as the graph.
-    CUSHIM_PLACE_KEEP_BYTES = 1,
+    CUSHIM_ENDPOINT_KEEP_BYTES = 1,
     /// The caller keeps the memory for as long as the operation may run: a graph, again and again. Without effect in
     /// a stream that is not being captured, where the caller always does.
-    CUSHIM_PLACE_CALLER_KEEPS = 2,
+    CUSHIM_ENDPOINT_CALLER_KEEPS = 2,
 }
 
-/// Where an operation reads or writes. Nothing is guessed from the bits of an address unless `CUSHIM_PLACE_AUTO` asks
-/// for it; what is said of it is what the driver is told. Zeros in all members but `kind` and `address` are the
+/// Where an operation reads or writes. Nothing is guessed from the bits of an address unless `CUSHIM_ENDPOINT_AUTO`
+/// asks for it; what is said of it is what the driver is told. Zeros in all members but `kind` and `address` are the
 /// defaults.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct cushim_place {
-    /// @field[enum(cushim_place_kind)] A `cushim_place_kind`.
+pub struct cushim_endpoint {
+    /// @field[enum(cushim_endpoint_kind)] A `cushim_endpoint_kind`.
     pub kind: i32,
-    /// @field[flags(cushim_place_flags)] A combination of `cushim_place_flags`.
+    /// @field[flags(cushim_endpoint_flags)] A combination of `cushim_endpoint_flags`.
     pub flags: u32,
     /// The address, the array, or the buffer's handle.
     pub address: u64,
     /// Bytes from there on; of an array 0.
     pub offset: u64,
-    /// @field[nullable] The context of the memory, if it is a device's. Where both places of a copy name theirs (a
+    /// @field[nullable] The context of the memory, if it is a device's. Where both endpoints of a copy name theirs (a
     ///   buffer with a resource knows its own), a copy between two devices needs no access of either to the other's
     ///   memory. May be NULL.
     pub context: cushim_context,
@@ -74,7 +74,7 @@ pub struct cushim_place {
 #[derive(Clone, Copy)]
 pub struct cushim_region {
     /// Where the memory starts, or the array.
-    pub place: cushim_place,
+    pub endpoint: cushim_endpoint,
     /// Bytes before the box in each row.
     pub x: usize,
     /// Rows before the box in each slice.
@@ -99,26 +99,26 @@ pub struct cushim_extent {
     pub depth: usize,
 }
 
-const HOST: i32 = cushim_place_kind::CUSHIM_PLACE_HOST as i32;
-const DEVICE: i32 = cushim_place_kind::CUSHIM_PLACE_DEVICE as i32;
-const ARRAY: i32 = cushim_place_kind::CUSHIM_PLACE_ARRAY as i32;
-const AUTO: i32 = cushim_place_kind::CUSHIM_PLACE_AUTO as i32;
-const BUFFER: i32 = cushim_place_kind::CUSHIM_PLACE_BUFFER as i32;
-const KEEP_BYTES: u32 = cushim_place_flags::CUSHIM_PLACE_KEEP_BYTES as u32;
-const CALLER_KEEPS: u32 = cushim_place_flags::CUSHIM_PLACE_CALLER_KEEPS as u32;
+const HOST: i32 = cushim_endpoint_kind::CUSHIM_ENDPOINT_HOST as i32;
+const DEVICE: i32 = cushim_endpoint_kind::CUSHIM_ENDPOINT_DEVICE as i32;
+const ARRAY: i32 = cushim_endpoint_kind::CUSHIM_ENDPOINT_ARRAY as i32;
+const AUTO: i32 = cushim_endpoint_kind::CUSHIM_ENDPOINT_AUTO as i32;
+const BUFFER: i32 = cushim_endpoint_kind::CUSHIM_ENDPOINT_BUFFER as i32;
+const KEEP_BYTES: u32 = cushim_endpoint_flags::CUSHIM_ENDPOINT_KEEP_BYTES as u32;
+const CALLER_KEEPS: u32 = cushim_endpoint_flags::CUSHIM_ENDPOINT_CALLER_KEEPS as u32;
 
-/// A place that is an address of host or device memory, as most are: nothing is looked up for it, and nothing kept.
-/// `None` for any other, and for what is to be refused.
+/// An endpoint that is an address of host or device memory, as most are: nothing is looked up for it, and nothing
+/// kept. `None` for any other, and for what is to be refused.
 ///
 /// # Safety
 /// As for [`given`].
 #[inline(always)]
-pub(in crate::capi) unsafe fn address_alone(place: *const cushim_place) -> Option<Side> {
-    if !pointer::is_good(place) {
+pub(in crate::capi) unsafe fn address_alone(endpoint: *const cushim_endpoint) -> Option<Side> {
+    if !pointer::is_good(endpoint) {
         return None;
     }
     // SAFETY: it is aligned, and the caller vouches for the rest.
-    let cushim_place { kind, flags, address, offset, context, owner } = unsafe { place.read() };
+    let cushim_endpoint { kind, flags, address, offset, context, owner } = unsafe { endpoint.read() };
     if flags != 0 || !context.is_null() || !owner.is_null() {
         return None;
     }
@@ -138,25 +138,25 @@ fn side(kind: i32, address: u64, offset: u64) -> Option<Side> {
     }
 }
 
-/// A place that is memory and nothing else: an address, or a part of a buffer.
+/// An endpoint that is memory and nothing else: an address, or a part of a buffer.
 pub(in crate::capi) enum Spot<'g> {
     Address(Side),
     Buffer(Lent<'g, Buffer>, u64),
 }
 
 impl<'g> Spot<'g> {
-    /// `None` for any other place, and for what is to be refused.
+    /// `None` for any other endpoint, and for what is to be refused.
     ///
     /// # Safety
     /// As for [`given`].
     #[inline(always)]
-    pub(in crate::capi) unsafe fn read(guard: &'g Guard, place: *const cushim_place) -> Option<Self> {
-        if !pointer::is_good(place) {
+    pub(in crate::capi) unsafe fn read(guard: &'g Guard, endpoint: *const cushim_endpoint) -> Option<Self> {
+        if !pointer::is_good(endpoint) {
             return None;
         }
         // SAFETY: it is aligned, and the caller vouches for the rest.
-        let place = unsafe { place.read() };
-        let cushim_place { kind, flags, address, offset, context, owner } = place;
+        let endpoint = unsafe { endpoint.read() };
+        let cushim_endpoint { kind, flags, address, offset, context, owner } = endpoint;
         if flags != 0 || !context.is_null() || !owner.is_null() {
             return None;
         }
@@ -192,22 +192,22 @@ impl<'g> Spot<'g> {
     }
 }
 
-/// Whether a place is read or written.
+/// Whether an endpoint is read or written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::capi) enum Role {
     Source,
     Destination,
 }
 
-/// A place of a caller's, with the objects that it names: lent, or held.
-pub(in crate::capi) struct Place<'g> {
-    given: cushim_place,
+/// An endpoint of a caller's, with the objects that it names: lent, or held.
+pub(in crate::capi) struct CallersEndpoint<'g> {
+    given: cushim_endpoint,
     what: &'static str,
     buffer: Option<Lent<'g, Buffer>>,
     context: Option<Lent<'g, Context>>,
 }
 
-impl<'g> Place<'g> {
+impl<'g> CallersEndpoint<'g> {
     /// Looks up what the caller's struct names.
     ///
     /// # Safety
@@ -215,17 +215,17 @@ impl<'g> Place<'g> {
     #[inline]
     pub(in crate::capi) unsafe fn read(
         guard: &'g Guard,
-        place: *const cushim_place,
+        endpoint: *const cushim_endpoint,
         what: &'static str,
     ) -> Result<Self, Error> {
         // SAFETY: the caller vouches for it.
-        Self::of(guard, unsafe { given(place, what) }?, what)
+        Self::of(guard, unsafe { given(endpoint, what) }?, what)
     }
 
     #[inline]
     pub(in crate::capi) fn of(
         guard: &'g Guard,
-        given: cushim_place,
+        given: cushim_endpoint,
         what: &'static str,
     ) -> Result<Self, Error> {
         pointer::check_if_given(given.owner, "owner")?;
@@ -240,14 +240,14 @@ impl<'g> Place<'g> {
         Ok(Self { given, what, buffer, context })
     }
 
-    /// A place that is no memory, with an owner all the same; `None` if there is none.
-    pub(in crate::capi) fn of_owner_alone(given: cushim_place) -> Result<Option<Self>, Error> {
+    /// An endpoint that is no memory, with an owner all the same; `None` if there is none.
+    pub(in crate::capi) fn of_owner_alone(given: cushim_endpoint) -> Result<Option<Self>, Error> {
         pointer::check_if_given(given.owner, "owner")?;
-        let place = Self { given, what: "at", buffer: None, context: None };
-        Ok(if given.owner.is_null() { None } else { Some(place) })
+        let endpoint = Self { given, what: "at", buffer: None, context: None };
+        Ok(if given.owner.is_null() { None } else { Some(endpoint) })
     }
 
-    /// What an operation is told of such a place.
+    /// What an operation is told of such an endpoint.
     pub(in crate::capi) fn nowhere(&self) -> Endpoint<'static> {
         Endpoint::at(Side::Host(0))
     }
@@ -263,10 +263,10 @@ impl<'g> Place<'g> {
         self.given.flags & KEEP_BYTES != 0
     }
 
-    /// The same place, with its objects held by itself.
-    pub(in crate::capi) fn held(self) -> Place<'static> {
+    /// The same endpoint, with its objects held by itself.
+    pub(in crate::capi) fn held(self) -> CallersEndpoint<'static> {
         let Self { given, what, buffer, context } = self;
-        Place { given, what, buffer: buffer.map(Lent::held), context: context.map(Lent::held) }
+        CallersEndpoint { given, what, buffer: buffer.map(Lent::held), context: context.map(Lent::held) }
     }
 
     /// What an operation is told, but for the owner. `bytes` says how many are read, if they are to be kept.
@@ -279,12 +279,12 @@ impl<'g> Place<'g> {
         role: Role,
         bytes: impl FnOnce() -> usize,
     ) -> Result<Endpoint<'_>, Error> {
-        let place = &self.given;
-        if place.flags != 0 || !place.owner.is_null() {
+        let given = &self.given;
+        if given.flags != 0 || !given.owner.is_null() {
             self.check_keeping(role)?;
         }
         let endpoint = self.located()?;
-        if place.flags & CALLER_KEEPS != 0 {
+        if given.flags & CALLER_KEEPS != 0 {
             return Ok(endpoint.kept_by_caller());
         }
         if self.keeps_bytes() {
@@ -306,10 +306,11 @@ impl<'g> Place<'g> {
         }
     }
 
-    /// The place as an argument of a kernel.
+    /// The endpoint as an argument of a kernel.
     pub(in crate::capi) fn as_argument(&self) -> Result<Endpoint<'_>, Error> {
         if self.given.kind == ARRAY || self.given.flags & KEEP_BYTES != 0 {
-            let refusal = "a kernel takes the address of a place: it can be neither an array nor kept bytes";
+            let refusal =
+                "a kernel takes the address of an endpoint: it can be neither an array nor kept bytes";
             return Err(Error::new(Status::INVALID_ARGUMENT, format!("{}: {refusal}", self.what)));
         }
         if self.given.flags != 0 || !self.given.owner.is_null() {
@@ -330,7 +331,7 @@ impl<'g> Place<'g> {
 
     #[inline]
     fn address(&self) -> Result<Endpoint<'_>, Error> {
-        let cushim_place { kind, address, offset, .. } = self.given;
+        let cushim_endpoint { kind, address, offset, .. } = self.given;
         if let Some(buffer) = &self.buffer {
             return match offset {
                 offset if offset <= buffer.bytes() as u64 => Ok(buffer.at(offset)),
@@ -358,28 +359,28 @@ impl<'g> Place<'g> {
     /// Refuses flags and an owner that do not go together, or not with the kind.
     #[cold]
     fn check_keeping(&self, role: Role) -> Result<(), Error> {
-        let cushim_place { kind, flags, owner, .. } = self.given;
+        let cushim_endpoint { kind, flags, owner, .. } = self.given;
         let why = if flags & !(KEEP_BYTES | CALLER_KEEPS) != 0 {
             format!(
-                "flags is {flags:#x}; there are CUSHIM_PLACE_KEEP_BYTES (1) and CUSHIM_PLACE_CALLER_KEEPS (2)"
+                "flags is {flags:#x}; there are CUSHIM_ENDPOINT_KEEP_BYTES (1) and CUSHIM_ENDPOINT_CALLER_KEEPS (2)"
             )
         } else if flags.count_ones() + u32::from(!owner.is_null()) > 1 {
-            "one of CUSHIM_PLACE_KEEP_BYTES, CUSHIM_PLACE_CALLER_KEEPS and an owner keeps the memory, not several"
+            "one of CUSHIM_ENDPOINT_KEEP_BYTES, CUSHIM_ENDPOINT_CALLER_KEEPS and an owner keeps the memory, not several"
                 .to_owned()
         } else if kind == BUFFER {
             "a buffer keeps its own memory; leave flags and owner out".to_owned()
         } else if flags == KEEP_BYTES && (kind != HOST || role != Role::Source) {
-            "CUSHIM_PLACE_KEEP_BYTES is for a source in host memory (CUSHIM_PLACE_HOST)".to_owned()
+            "CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory (CUSHIM_ENDPOINT_HOST)".to_owned()
         } else {
             return Ok(handle::check_memory()?);
         };
         Err(Error::new(Status::INVALID_ARGUMENT, format!("{}: {why}", self.what)))
     }
 
-    /// What is wrong with a place.
+    /// What is wrong with an endpoint.
     #[cold]
     fn refusal(&self) -> Error {
-        let cushim_place { kind, address, offset, .. } = self.given;
+        let cushim_endpoint { kind, address, offset, .. } = self.given;
         let why = match kind {
             HOST..=BUFFER if kind == ARRAY => {
                 format!("offset is {offset}; an array has none, use a region's x, y and z")
@@ -387,7 +388,9 @@ impl<'g> Place<'g> {
             HOST..=BUFFER => {
                 format!("offset is {offset}, from the address {address:#x} past the end of all addresses")
             }
-            _ => format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY, _AUTO and _BUFFER"),
+            _ => {
+                format!("kind is {kind}; use one of CUSHIM_ENDPOINT_HOST, _DEVICE, _ARRAY, _AUTO and _BUFFER")
+            }
         };
         Error::new(Status::INVALID_ARGUMENT, format!("{}: {why}", self.what))
     }
@@ -400,13 +403,13 @@ fn past_the_end(buffer: &Arc<Buffer>, offset: u64) -> Error {
     Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref())
 }
 
-/// The caller's region at a place.
+/// The caller's region at an endpoint.
 ///
 /// # Safety
-/// As for [`Place::endpoint`], for the bytes of the box.
+/// As for [`CallersEndpoint::endpoint`], for the bytes of the box.
 pub(in crate::capi) unsafe fn region<'a>(
     given: &cushim_region,
-    place: &'a Place<'_>,
+    endpoint: &'a CallersEndpoint<'_>,
     role: Role,
     extent: Extent,
 ) -> Result<Region<'a>, Error> {
@@ -415,7 +418,7 @@ pub(in crate::capi) unsafe fn region<'a>(
     // What is wrong with the numbers is said when the operation is checked; no bytes are kept then.
     let bytes = || boxed(Endpoint::auto(0)).span(extent).unwrap_or(0);
     // SAFETY: the caller vouches for it.
-    unsafe { place.endpoint(role, bytes) }.map(boxed)
+    unsafe { endpoint.endpoint(role, bytes) }.map(boxed)
 }
 
 /// # Safety
