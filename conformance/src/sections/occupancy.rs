@@ -15,7 +15,7 @@ pub(super) const SECTION: Section =
     Section { name: "occupancy", parts: PARTS.len() + APART.len(), devices: 1, run };
 
 const PARTS: &[fn(&mut Lines, &Cu, CUfunction) -> Outcome] =
-    &[active, potential, available, clusters, handles];
+    &[active, potential, available, clusters, |t, cu, _| required_clusters(t, cu), handles];
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     cu.start()?;
@@ -216,6 +216,40 @@ fn clusters(t: &mut Lines, cu: &Cu, function: CUfunction) -> Outcome {
         call!(cu, cuOccupancyMaxPotentialClusterSize_11070(&raw mut size, function, &raw const legacy))
             .then(|| size)
     });
+    Ok(())
+}
+
+/// A cluster that was set of the function, with one that the launch gives, or none.
+fn required_clusters(t: &mut Lines, cu: &Cu) -> Outcome {
+    let stream = cu.stream(NON_BLOCKING)?;
+    for required in [[2, 1, 1], [2, 0, 0], [0, 2, 0], [0, 0, 1], [1, 1, 1], [64, 1, 1]] {
+        let function = cu.function(cu.module(KERNELS)?, c"nothing")?;
+        let [x, y, z] = required;
+        for (attribute, size) in (11..).zip(required) {
+            need!(cu, cuFuncSetAttribute_9000(function, CUfunction_attribute(attribute), size))?;
+        }
+        for given in [0, 1, 2, 4] {
+            let mut given_attributes = [cluster(given, 1, 1)];
+            let attributes = if given == 0 { &mut [][..] } else { &mut given_attributes[..] };
+            let with = if given == 0 { String::new() } else { format!(", {given} x 1 x 1 given") };
+            let config = Shape::row(16, 64).config(stream, attributes);
+            let (mut size, mut number) = (99, 99);
+            t.line(&format!("{x} x {y} x {z} required{with}: largest cluster"), || {
+                call!(
+                    cu,
+                    cuOccupancyMaxPotentialClusterSize_11070(&raw mut size, function, &raw const config)
+                )
+                .then(|| size)
+            });
+            t.line(&format!("{x} x {y} x {z} required{with}: active clusters"), || {
+                call!(cu, cuOccupancyMaxActiveClusters_11070(&raw mut number, function, &raw const config))
+                    .then(|| crate::driver::yes(number > 0))
+            });
+            t.line(&format!("{x} x {y} x {z} required{with}: launch"), || {
+                call!(cu, cuLaunchKernelEx_11060(&raw const config, function, null_mut(), null_mut()))
+            });
+        }
+    }
     Ok(())
 }
 

@@ -18,7 +18,9 @@ fn configured(func: CUfunction, config: In<CUlaunchConfig>) -> Result<(Found, Co
     }
     let config = config.get()?;
     let found = Found::of(func, &Stream::of(config.hStream)?.context)?;
-    Ok((found, Configuration::read(&config)?))
+    let mut configuration = Configuration::read(&config)?;
+    configuration.shape = configuration.shape.with_required_cluster(found.attributes())?;
+    Ok((found, configuration))
 }
 
 /// The portable size, or the larger one where the kernel allows it; 0 if not even one block fits.

@@ -197,10 +197,11 @@ pub(super) fn launch(f: CUfunction, stream: CUstream, configuration: Configurati
     }
     let stream = Stream::for_work(stream)?;
     let found = Found::of(f, &stream.context)?;
-    let mut shape = configuration.shape;
-    shape.cluster = shape.cluster.or(found.attributes().cluster());
+    let attributes = found.attributes();
+    let shape = configuration.shape.with_required_cluster(attributes);
     // A capture does not survive that (measured).
-    shape.check(found.attributes()).inspect_err(|_| stream.invalidate_capture())?;
+    let checked = shape.and_then(|shape| shape.check(attributes).map(|()| shape));
+    let shape = checked.inspect_err(|_| stream.invalidate_capture())?;
     let events = configuration.checked_events()?;
     let arguments = given.pack(found.kernel())?.into();
     // Before the kernel is there, which a launch that fails does not leave behind.

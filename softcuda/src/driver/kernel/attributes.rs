@@ -77,6 +77,10 @@ impl Attributes<'_> {
 
     pub(crate) fn set(self, attribute: CUfunction_attribute, number: i32) -> Answer {
         let adjusted = self.adjusted;
+        // What the code requires stays (measured).
+        let size_of = |index: usize| {
+            self.kernel.cluster.map_or(0..=i32::MAX, |size| size[index] as i32..=size[index] as i32)
+        };
         let (place, allowed) = match attribute {
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
                 let most = value(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
@@ -85,9 +89,9 @@ impl Attributes<'_> {
             CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => (&adjusted.carveout, -1..=100),
             CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => (&adjusted.wide_clusters, 0..=i32::MAX),
             CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => (&adjusted.scheduling, 0..=2),
-            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => (&adjusted.cluster[0], 0..=i32::MAX),
-            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => (&adjusted.cluster[1], 0..=i32::MAX),
-            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => (&adjusted.cluster[2], 0..=i32::MAX),
+            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => (&adjusted.cluster[0], size_of(0)),
+            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => (&adjusted.cluster[1], size_of(1)),
+            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => (&adjusted.cluster[2], size_of(2)),
             _ => return Err(CUDA_ERROR_INVALID_VALUE),
         };
         if !allowed.contains(&number) {

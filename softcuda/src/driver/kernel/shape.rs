@@ -8,7 +8,7 @@ use crate::abi::sys::{
     CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
     CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-    CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_VALUE, CUdevice_attribute,
+    CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_VALUE, CUdevice_attribute, CUresult,
 };
 use crate::driver::device::attributes::value;
 
@@ -42,6 +42,19 @@ impl Shape {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         self.check_cooperative(attributes)
+    }
+
+    /// With the cluster that the kernel requires. A launch gives no other; of a kernel that requires some sizes only, it gives the
+    /// rest (measured).
+    pub(crate) fn with_required_cluster(mut self, attributes: Attributes<'_>) -> Result<Self, CUresult> {
+        let Some(required) = attributes.cluster() else { return Ok(self) };
+        let given = *self.cluster.get_or_insert(required);
+        let agrees = |(required, given)| required == 0 || required == given;
+        if required.into_iter().zip(given).all(agrees) {
+            Ok(self)
+        } else {
+            Err(CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        }
     }
 
     pub(crate) fn check_grid(&self) -> Answer {

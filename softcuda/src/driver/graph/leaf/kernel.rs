@@ -165,11 +165,12 @@ impl KernelNode {
     fn fitting(launch: Launch, packed: bool, attributes: Attributes) -> Result<Self, CUresult> {
         let kernel = launch.kernel.attributes();
         let shape = Shape {
-            cluster: attributes.cluster().or(kernel.cluster()),
+            cluster: attributes.cluster(),
             preferred: attributes.preferred_cluster(),
             cooperative: attributes.is_cooperative(),
             ..launch.shape
         };
+        let shape = shape.with_required_cluster(kernel)?;
         shape.check(kernel)?;
         Ok(Self::checked(Launch { shape, ..launch }, packed, attributes))
     }
