@@ -3886,6 +3886,7 @@ cushim_status cushim_resource_create_device_pool(cushim_device device,
  * @param[in] native The pool. A borrowed one must outlive the resource and its buffers.
  * @param[in] ownership Who destroys it.
  * @param[out, owned] resource The resource.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is to be owned and a resource owns it already.
  * @callback refused
  */
 cushim_status cushim_resource_wrap_pool(cushim_device device,

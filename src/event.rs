@@ -10,7 +10,8 @@ use crate::driver::{CallError, Driver, Kind as DriverKind, sys};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::in_place::arc_of;
-use crate::object::native::{self, Handle, HasNative, Native, Ownership};
+use crate::object::native::{self, Handle, HasNative, Native};
+use crate::object::owning::{Ownership, Taking};
 use crate::object::registry::Registry;
 use crate::stream::wait_until;
 use captured::Mark;
@@ -125,6 +126,20 @@ impl Event {
         ownership: Ownership,
         options: &EventOptions,
     ) -> Result<Arc<Self>, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { Self::take_in(context, native, ownership.into(), options) }
+    }
+
+    /// As [`wrap`](Self::wrap).
+    ///
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    pub(crate) unsafe fn take_in(
+        context: &Arc<Context>,
+        native: sys::CUevent,
+        taking: Taking<'_>,
+        options: &EventOptions,
+    ) -> Result<Arc<Self>, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native event is NULL"));
         }
@@ -134,7 +149,7 @@ impl Event {
             Self::new(Arc::clone(context), *options, Ownership::Borrowed, true, raw)
         });
         context.has(known.context(), known.as_ref())?;
-        known.native.wrap_again(ownership, known.as_ref())?;
+        native::take_over(&known, taking)?;
         known.is_said_to_be(*options);
         Ok(known)
     }

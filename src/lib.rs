@@ -57,6 +57,6 @@ pub use feature::Feature;
 pub use location::Location;
 pub use object::callback::{Owner, flush_callbacks};
 pub use object::error::{Error, Failure, Status};
-pub use object::native::Ownership;
+pub use object::owning::Ownership;
 pub use object::release::unreported_release_errors;
 pub use stream::{Stream, StreamKind, StreamOptions};

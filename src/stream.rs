@@ -11,7 +11,8 @@ use crate::driver::{CallError, Driver, Kind as DriverKind, sys};
 use crate::object::callback;
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{DefaultStream, Header, object};
-use crate::object::native::{self, Handle, HasNative, Native, Ownership};
+use crate::object::native::{self, Handle, HasNative, Native};
+use crate::object::owning::{Ownership, Taking};
 use crate::object::registry::Registry;
 use crate::object::thread_end::{at_end, has_ended};
 use capturing::Capturing;
@@ -161,13 +162,26 @@ impl Stream {
         native: sys::CUstream,
         ownership: Ownership,
     ) -> Result<Arc<Self>, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { Self::take_in(context, native, ownership.into()) }
+    }
+
+    /// As [`wrap`](Self::wrap).
+    ///
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    pub(crate) unsafe fn take_in(
+        context: &Arc<Context>,
+        native: sys::CUstream,
+        taking: Taking<'_>,
+    ) -> Result<Arc<Self>, Error> {
         let default = match native.addr() {
             0 | LEGACY => Self::legacy(context),
             PER_THREAD => Self::per_thread(context),
             // SAFETY: the caller vouches for the handle.
-            _ => return unsafe { Self::wrap_created(context, native, ownership) },
+            _ => return unsafe { Self::take_in_created(context, native, taking) },
         };
-        if ownership == Ownership::Owned {
+        if taking.is_to_own() {
             let refusal = format!("the {default} belongs to the driver; wrap it as borrowed");
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
         }
@@ -176,10 +190,10 @@ impl Stream {
 
     /// # Safety
     /// As for [`wrap`](Self::wrap).
-    unsafe fn wrap_created(
+    unsafe fn take_in_created(
         context: &Arc<Context>,
         native: sys::CUstream,
-        ownership: Ownership,
+        taking: Taking<'_>,
     ) -> Result<Arc<Self>, Error> {
         let known = native::find_or_wrap(context, native.addr(), || {
             // SAFETY: the caller vouches for the handle.
@@ -187,7 +201,7 @@ impl Stream {
             Arc::new(Self::new(context, StreamKind::Wrapped, Ownership::Borrowed, raw))
         });
         context.has(known.context(), known.as_ref())?;
-        known.native.wrap_again(ownership, known.as_ref())?;
+        native::take_over(&known, taking)?;
         Ok(known)
     }
 
@@ -532,5 +546,26 @@ impl fmt::Debug for Stream {
             .field("context", self.context())
             .field("kind", &self.kind)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "capi"))]
+mod tests {
+    use super::*;
+    use crate::device::Device;
+    use crate::driver::{Choice, OpenOptions};
+    use crate::object::callback::Lending;
+
+    #[test]
+    fn a_call_that_fails_takes_no_stream_over_though_its_object_lives_on() {
+        let driver = OpenOptions::new().choice(Choice::None).open().expect("none always opens");
+        let context = Device::get(&driver, 0).expect("a device").primary_context().expect("its context");
+        let (native, lending) = (std::ptr::without_provenance_mut(0x5000), Lending::new());
+        // SAFETY: the driver does nothing with it.
+        let kept = unsafe { Stream::take_in(&context, native, lending.taking(Ownership::Owned)) };
+        lending.settle(false);
+        // SAFETY: as above.
+        let wrapped = unsafe { Stream::wrap(&context, native, Ownership::Owned) };
+        assert!(Arc::ptr_eq(&wrapped.expect("nobody owns it"), &kept.expect("it lives on")));
     }
 }

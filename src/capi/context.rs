@@ -6,7 +6,7 @@
 use super::device::cushim_device;
 use super::driver::cushim_driver;
 use super::driver_types::{CUcontext, CUgreenCtx, CUlimit};
-use super::error::{call, cushim_status, long_call};
+use super::error::{call, call_taking, cushim_status, long_call};
 use super::handles::{self, Incomplete, borrowed, enter, get, owned};
 use super::{options, out};
 use crate::context::{Context, ContextKind};
@@ -122,13 +122,13 @@ pub unsafe extern "C" fn cushim_context_wrap(
     ownership: i32,
     context: *mut cushim_context,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `context`.
         let context = unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?;
         let ownership = handles::ownership(ownership)?;
         let device = handles::hold(device)?;
         // SAFETY: the caller vouches for `native`.
-        *context = owned(|| unsafe { Context::wrap(&device, native, ownership) })?;
+        *context = owned(|| unsafe { Context::take_in(&device, native, lending.taking(ownership)) })?;
         Ok(())
     })
 }
@@ -152,13 +152,13 @@ pub unsafe extern "C" fn cushim_context_wrap_green(
     ownership: i32,
     context: *mut cushim_context,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `context`.
         let context = unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?;
         let ownership = handles::ownership(ownership)?;
         let device = handles::hold(device)?;
         // SAFETY: the caller vouches for `native`.
-        *context = owned(|| unsafe { Context::wrap_green(&device, native, ownership) })?;
+        *context = owned(|| unsafe { Context::take_in_green(&device, native, lending.taking(ownership)) })?;
         Ok(())
     })
 }

@@ -5,7 +5,7 @@
 
 use super::context::cushim_context;
 use super::driver_types::CUevent;
-use super::error::{call, cushim_status, long_call};
+use super::error::{call, call_taking, cushim_status, long_call};
 use super::handles::{
     self, Incomplete, borrowed, enter, enter_anywhere, get, hold_all, keep, owned, reserve_within,
 };
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn cushim_event_wrap(
     options: *const cushim_event_options,
     event: *mut cushim_event,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `event`.
         let event = unsafe { out::cleared(event, std::ptr::null_mut(), "event") }?;
         // SAFETY: the caller vouches for `options`.
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn cushim_event_wrap(
         let guard = enter()?;
         let context = get(&guard, context)?;
         // SAFETY: the caller vouches for `native`.
-        *event = owned(|| unsafe { Event::wrap(&context, native, ownership, &options) })?;
+        *event = owned(|| unsafe { Event::take_in(&context, native, lending.taking(ownership), &options) })?;
         Ok(())
     })
 }

@@ -5,7 +5,7 @@
 
 use super::context::cushim_context;
 use super::driver_types::CUstream;
-use super::error::{call, cushim_status, long_call};
+use super::error::{call, call_taking, cushim_status, long_call};
 use super::event::cushim_event;
 use super::handles::{self, CURRENT_STREAM, Incomplete, Lent, borrowed, enter, enter_anywhere, get, owned};
 use super::{options, out};
@@ -169,14 +169,14 @@ pub unsafe extern "C" fn cushim_stream_wrap(
     ownership: i32,
     stream: *mut cushim_stream,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `stream`.
         let stream = unsafe { out::cleared(stream, std::ptr::null_mut(), "stream") }?;
         let ownership = handles::ownership(ownership)?;
         let guard = enter()?;
         let context = get(&guard, context)?;
         // SAFETY: the caller vouches for `native`.
-        *stream = owned(|| unsafe { Stream::wrap(&context, native, ownership) })?;
+        *stream = owned(|| unsafe { Stream::take_in(&context, native, lending.taking(ownership)) })?;
         Ok(())
     })
 }

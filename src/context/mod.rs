@@ -24,7 +24,8 @@ use crate::driver::calls::context::{self as calls, RawContext};
 use crate::driver::{CallError, Driver, Table, sys};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{DefaultStream, Header, object};
-use crate::object::native::{self, Ownership, Place, twice};
+use crate::object::native::{self, Place};
+use crate::object::owning::{Ownership, Owning, Taking};
 use crate::object::registry::Registry;
 use crate::object::slot::Slot;
 use captures::Captures;
@@ -33,7 +34,7 @@ pub(crate) use state::is_sticky;
 use state::{DESTROYED, is_another};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering::Relaxed};
 
 /// A context of a device. It stays alive as long as an object in it does.
 ///
@@ -43,7 +44,7 @@ pub struct Context {
     device: Arc<Device>,
     kind: AtomicU8,
     /// Whether this is to be destroyed, or given back, with the object.
-    owned: AtomicBool,
+    owning: Owning,
     /// `None` only while it is being released.
     raw: Option<RawContext>,
     /// By this it is told from a later one at the same address; `None` before driver 12.0.
@@ -103,6 +104,19 @@ impl Context {
         native: sys::CUcontext,
         ownership: Ownership,
     ) -> Result<Arc<Self>, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { Self::take_in(device, native, ownership.into()) }
+    }
+
+    /// As [`wrap`](Self::wrap).
+    ///
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    pub(crate) unsafe fn take_in(
+        device: &Arc<Device>,
+        native: sys::CUcontext,
+        taking: Taking<'_>,
+    ) -> Result<Arc<Self>, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native context is NULL"));
         }
@@ -111,7 +125,7 @@ impl Context {
             let raw = unsafe { RawContext::adopt(device.driver().object_table(), native) };
             Ok(Self::borrowed(device, ContextKind::Wrapped, raw))
         })?
-        .again(ownership)
+        .again(taking)
     }
 
     /// Takes in a green context, by way of the context that stands for it.
@@ -129,6 +143,19 @@ impl Context {
         native: sys::CUgreenCtx,
         ownership: Ownership,
     ) -> Result<Arc<Self>, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { Self::take_in_green(device, native, ownership.into()) }
+    }
+
+    /// As [`wrap_green`](Self::wrap_green).
+    ///
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    pub(crate) unsafe fn take_in_green(
+        device: &Arc<Device>,
+        native: sys::CUgreenCtx,
+        taking: Taking<'_>,
+    ) -> Result<Arc<Self>, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native green context is NULL"));
         }
@@ -138,7 +165,7 @@ impl Context {
         Self::find_or_wrap(device, raw()?.handle(), || {
             Ok(Self::borrowed(device, ContextKind::Green, raw()?))
         })?
-        .again(ownership)
+        .again(taking)
     }
 
     /// The object that stands for the native handle, or else a new one, listed; the same one for all threads that ask at once.
@@ -185,7 +212,7 @@ impl Context {
             header: Header::new::<Self>(),
             device: Arc::clone(device),
             kind: AtomicU8::new(kind as u8),
-            owned: AtomicBool::new(ownership == Ownership::Owned),
+            owning: Owning::new(ownership),
             raw: Some(raw),
             id,
             lost: AtomicI32::new(0),
@@ -206,10 +233,8 @@ impl Context {
     }
 
     /// This object once more, for its native handle, which it may take over.
-    fn again(self: Arc<Self>, ownership: Ownership) -> Result<Arc<Self>, Error> {
-        if ownership == Ownership::Owned && self.owned.swap(true, Relaxed) {
-            return Err(twice(self.as_ref()));
-        }
+    fn again(self: Arc<Self>, taking: Taking<'_>) -> Result<Arc<Self>, Error> {
+        taking.take(&self, |context| &context.owning, self.as_ref())?;
         Ok(self)
     }
 
@@ -359,7 +384,7 @@ impl Drop for Context {
         let events = (has_events && !self.is_gone()).then(|| std::mem::take(&mut self.own_events));
         let Some(raw) = self.raw.take() else { return };
         KNOWN.remove(self.driver(), raw.handle().addr(), self);
-        let is_owned = *self.owned.get_mut();
+        let is_owned = self.owning.is_owned();
         if !is_owned && events.is_none() {
             return;
         }

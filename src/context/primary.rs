@@ -5,6 +5,7 @@ use crate::device::Device;
 use crate::driver::calls::context::{self as calls, RawContext};
 use crate::driver::sys;
 use crate::object::error::Error;
+use crate::object::owning::Ownership;
 use crate::object::slot::Locked;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -84,7 +85,7 @@ impl Context {
         })?;
         // Perhaps it was wrapped before it was retained here; from now on that object holds it.
         context.kind.store(ContextKind::Primary as u8, Relaxed);
-        context.owned.store(true, Relaxed);
+        context.owning.set(Ownership::Owned);
         Ok(context)
     }
 }

@@ -11,7 +11,7 @@ use super::{Graph, GraphKind, Node, refusal, relations, setters, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::object::error::{Error, Status};
-use crate::object::native::Ownership;
+use crate::object::owning::Ownership;
 use crate::op::attachment::Attachment;
 use crate::op::node::NodeType;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::tree::Tree;
 use crate::driver::Driver;
 use crate::driver::sys::CUgraph;
 use crate::object::error::{Error, Status};
-use crate::object::native::Ownership;
+use crate::object::owning::Taking;
 use crate::object::registry::Registry;
 
 /// The inner graphs of definitions that are shared.
@@ -58,7 +58,7 @@ impl Tree {
 pub(super) fn wrap_again(
     driver: &Driver,
     native: CUgraph,
-    ownership: Ownership,
+    taking: Taking<'_>,
 ) -> Result<Option<Graph>, Error> {
     let Some(object) = INNER.find(driver, native.addr()) else { return Ok(None) };
     let Some(definition) = object.definition.upgrade() else { return Ok(None) };
@@ -67,10 +67,10 @@ pub(super) fn wrap_again(
         let _state = definition.tree.lock_unasked();
         !object.is_gone()
     };
-    match (is_there, ownership) {
+    match (is_there, taking.is_to_own()) {
         (false, _) => Ok(None),
-        (true, Ownership::Borrowed) => Ok(Some(Graph { definition, object })),
-        (true, Ownership::Owned) => {
+        (true, false) => Ok(Some(Graph { definition, object })),
+        (true, true) => {
             let refusal = format!(
                 "{object} is part of another graph, and is destroyed with its node; wrap it as CUSHIM_BORROWED, or clone it"
             );

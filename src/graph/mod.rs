@@ -91,7 +91,7 @@ use crate::driver::{Driver, file, sys};
 use crate::object::error::{Error, Status};
 #[cfg(feature = "capi")]
 use crate::object::handle::Ref;
-use crate::object::native::Ownership;
+use crate::object::owning::{Ownership, Taking};
 use definition::Definition;
 #[cfg(feature = "capi")]
 pub(crate) use lent::Lent;
@@ -139,24 +139,37 @@ impl Graph {
         native: sys::CUgraph,
         ownership: Ownership,
     ) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { Self::take_in(context, native, ownership.into()) }
+    }
+
+    /// As [`wrap`](Self::wrap).
+    ///
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    pub(crate) unsafe fn take_in(
+        context: &Arc<Context>,
+        native: sys::CUgraph,
+        taking: Taking<'_>,
+    ) -> Result<Self, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native graph is NULL"));
         }
         loop {
             let known = Tree::known(context.driver(), native);
             if let Some(tree) = &known
-                && let Some(definition) = tree.wrap_again(ownership)?
+                && let Some(definition) = tree.wrap_again(taking)?
             {
                 return Ok(Self { definition, object: Arc::clone(tree.root()) });
             }
-            if let Some(inner) = inner::wrap_again(context.driver(), native, ownership)? {
+            if let Some(inner) = inner::wrap_again(context.driver(), native, taking)? {
                 return Ok(inner);
             }
             // SAFETY: the caller vouches for the handle.
             let raw = unsafe { RawGraph::adopt(context.table(), native) };
             if let Some((definition, object)) = Tree::around_foreign(context, raw, known.as_ref()) {
                 // Another thread may have found it since, and may own it.
-                definition.tree.wrap_again(ownership)?;
+                definition.tree.wrap_again(taking)?;
                 return Ok(Self { definition, object });
             }
         }

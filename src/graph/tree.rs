@@ -9,10 +9,11 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraph;
 use crate::driver::{CallError, Driver, Table};
 use crate::object::error::{Error, Status, Subject};
-use crate::object::native::{self, Ownership};
+use crate::object::native;
+use crate::object::owning::{Ownership, Owning, Taking, twice};
 use crate::object::registry::Registry;
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// A graph with all graphs below it: those of its child graph nodes and the bodies of its conditional nodes. One lock guards
@@ -22,7 +23,7 @@ pub(super) struct Tree {
     /// A number that no other definition of the process has, and no recapture of one.
     number: u64,
     /// Whether the driver's definition is destroyed with this.
-    owned: AtomicBool,
+    owning: Owning,
     state: Mutex<State>,
     definition: OnceLock<Weak<Definition>>,
     /// What the definition is called.
@@ -77,7 +78,7 @@ impl Tree {
         let tree = Arc::new_cyclic(|this| Self {
             context: Arc::clone(context),
             number: Self::new_number(),
-            owned: AtomicBool::new(ownership == Ownership::Owned),
+            owning: Owning::new(ownership),
             state: Mutex::new(State::new()),
             definition: OnceLock::new(),
             root: OnceLock::new(),
@@ -210,7 +211,7 @@ impl Tree {
 
     /// The native graph is another's from now on: what is known of it is taken out.
     pub(super) fn give_away(&self, state: &mut State) -> State {
-        self.owned.store(false, Relaxed);
+        self.owning.set(Ownership::Borrowed);
         self.is_known_no_more(state);
         std::mem::replace(state, State::new())
     }
@@ -222,12 +223,12 @@ impl Tree {
             state.ask(self.table());
         }
         drop(state);
-        self.owned.store(true, Relaxed);
+        self.owning.set(Ownership::Owned);
     }
 
     /// The driver's graph is gone, or must not be touched any more: whatever names a part of it says so.
     pub(super) fn abandon(&self, mut state: MutexGuard<'_, State>) {
-        self.owned.store(false, Relaxed);
+        self.owning.set(Ownership::Borrowed);
         self.is_known_no_more(&state);
         let mut known = std::mem::replace(&mut *state, State::new());
         known.let_go();
@@ -248,7 +249,9 @@ impl Tree {
     pub(super) fn spoil(&self, state: &mut State, is_there: bool) {
         self.is_known_no_more(state);
         state.lose();
-        self.owned.fetch_and(is_there, Relaxed);
+        if !is_there {
+            self.owning.set(Ownership::Borrowed);
+        }
         self.root().was_abandoned();
         self.root().set_captured(false);
         state.unplaced.clear();
@@ -282,31 +285,24 @@ impl Tree {
 
     /// The definition once more, for whoever wraps the native graph again: taken over, if it was borrowed and is to be owned, and shared
     /// with others. Refuses a second owner. `None` if nobody holds the definition any more, or the graph was moved, or lost.
-    pub(super) fn wrap_again(&self, ownership: Ownership) -> Result<Option<Arc<Definition>>, Error> {
-        let Some(definition) = self.definition() else { return self.check_unowned(ownership).map(|()| None) };
+    pub(super) fn wrap_again(self: &Arc<Self>, taking: Taking<'_>) -> Result<Option<Arc<Definition>>, Error> {
+        let Some(definition) = self.definition() else {
+            let is_owned = taking.is_to_own() && !self.owning.is_free();
+            return if is_owned { Err(twice(self.root().as_ref())) } else { Ok(None) };
+        };
         let mut state = self.lock();
         if self.root().is_gone() {
             return Ok(None);
         }
         self.share(&mut state)?;
-        self.check_unowned(ownership)?;
-        if ownership == Ownership::Owned {
-            self.owned.store(true, Relaxed);
-        }
+        taking.take(self, |tree| &tree.owning, self.root().as_ref())?;
         drop(state);
         Ok(Some(definition))
     }
 
-    fn check_unowned(&self, ownership: Ownership) -> Result<(), Error> {
-        match ownership == Ownership::Owned && self.is_owned() {
-            true => Err(native::twice(self.root().as_ref())),
-            false => Ok(()),
-        }
-    }
-
     /// Whether it is destroyed with this.
     pub(super) fn is_owned(&self) -> bool {
-        self.owned.load(Relaxed)
+        self.owning.is_owned()
     }
 
     /// What handles of the node name.
@@ -344,7 +340,7 @@ impl Drop for Tree {
     fn drop(&mut self) {
         let mut state = std::mem::replace(self.state.get_mut(), State::new());
         self.is_known_no_more(&state);
-        if !*self.owned.get_mut() {
+        if !self.owning.is_owned() {
             return;
         }
         let object = Arc::clone(&state.graph(GraphId::ROOT).object);

@@ -7,7 +7,8 @@
 //! | `handle` | handles: checked tokens |
 //! | `in_place` | objects that are made where they stay |
 //! | `callback` | what callers lend and what calls them: owners, the worker, pull mode |
-//! | `native` | a native handle, who destroys it, and when |
+//! | `owning` | who destroys a native handle, and how a call takes one over |
+//! | `native` | a native handle, and when it is destroyed |
 //! | `registry` | finds the object of a native handle |
 //! | `release` | what becomes of errors when the last hold on an object goes |
 //! | `thread` | threads, without the memory that the standard library takes for them |
@@ -29,6 +30,7 @@ mod log_lines;
 #[cfg(feature = "capi")]
 pub(crate) mod logging;
 pub(crate) mod native;
+pub(crate) mod owning;
 pub(crate) mod registry;
 pub(crate) mod release;
 pub(crate) mod slot;

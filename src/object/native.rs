@@ -1,28 +1,18 @@
-//! A native handle: where it lives, who destroys it, and when.
+//! A native handle: where it lives, and when it is destroyed.
 //!
 //! An object that owns one lets go of it when it is dropped. Inside a function that the driver called nothing can be
 //! destroyed (`callback/inside.rs`), so the worker does it soon afterwards; an error of that names the object all the same.
 
 use super::callback::{hand_over, is_inside};
-use super::error::{Error, Status, Subject};
+use super::error::{Error, Subject};
 use super::handle::Object;
+use super::owning::{Ownership, Owning, Taking};
 use super::registry::Registry;
 use super::release::report;
 use crate::driver::{CallError, Driver};
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-/// Who destroys a native handle that is taken in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ownership {
-    /// Its lender, who keeps it alive for as long as the object that wraps it exists.
-    #[default]
-    Borrowed,
-    /// The object that wraps it, when the last hold on that goes. Nobody else destroys it.
-    Owned,
-}
 
 /// Where native handles live: a context.
 pub(crate) trait Place: Send + Sync + 'static {
@@ -59,13 +49,12 @@ pub(crate) struct Native<H: Handle> {
     handle: Option<H>,
     place: Arc<H::Place>,
     /// Whether it is destroyed with the object.
-    owned: AtomicBool,
+    owning: Owning,
 }
 
 impl<H: Handle> Native<H> {
     pub(crate) fn new(place: Arc<H::Place>, handle: H, ownership: Ownership) -> Self {
-        let owned = AtomicBool::new(ownership == Ownership::Owned);
-        Self { handle: Some(handle), place, owned }
+        Self { handle: Some(handle), place, owning: Owning::new(ownership) }
     }
 
     /// The handle.
@@ -79,23 +68,6 @@ impl<H: Handle> Native<H> {
     pub(crate) fn place(&self) -> &Arc<H::Place> {
         &self.place
     }
-
-    /// Takes the handle over for the object, which had borrowed it, if it is wrapped once more as owned. Refuses a second
-    /// owner.
-    pub(crate) fn wrap_again(&self, ownership: Ownership, object: &dyn Subject) -> Result<(), Error> {
-        if ownership == Ownership::Borrowed || !self.owned.swap(true, Relaxed) {
-            return Ok(());
-        }
-        Err(twice(object))
-    }
-}
-
-/// The refusal of a second owner of what `object` owns.
-#[cold]
-pub(crate) fn twice(object: &dyn Subject) -> Error {
-    let refusal =
-        format!("{object} owns this native handle already; wrap it as borrowed for one more reference");
-    Error::new(Status::INVALID_ARGUMENT, refusal).about(object)
 }
 
 /// An object that has a native handle, and is found by it.
@@ -133,6 +105,11 @@ pub(crate) fn find_or_wrap<T: HasNative>(
     }
 }
 
+/// Takes the handle over for the object, which had borrowed it, if it is to be owned. Refuses a second owner.
+pub(crate) fn take_over<T: HasNative>(object: &Arc<T>, taking: Taking<'_>) -> Result<(), Error> {
+    taking.take(object, |object| &object.native_handle().owning, object.as_ref())
+}
+
 /// Where the handles of such objects live.
 type PlaceOf<T> = <<T as HasNative>::Handle as Handle>::Place;
 
@@ -150,7 +127,7 @@ pub(crate) fn listed<T: HasNative>(object: T) -> Arc<T> {
 pub(crate) fn end<T: HasNative>(object: &mut T) {
     let is_listed = object.is_listed();
     let native = object.native_handle_mut();
-    let (Some(handle), owned) = (native.handle.take(), *native.owned.get_mut()) else { return };
+    let (Some(handle), owned) = (native.handle.take(), native.owning.is_owned()) else { return };
     let object = &*object;
     let place = &object.native_handle().place;
     if is_listed {

@@ -152,10 +152,34 @@ static void wrapped_pools(void) {
   CHECK_OK(cushim_resource_wrap_pool(all.device, native, CUSHIM_BORROWED, &wrapped));
   memory_comes_and_goes(wrapped);
   CHECK_OK(cushim_resource_destroy(wrapped));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_wrap_pool(all.device, native, CUSHIM_OWNED, &wrapped));
+  CHECK(wrapped == NULL);
+  CHECK_CONTAINS(last_message(), "owns this native handle already");
   memory_comes_and_goes(own);
   CHECK_OK(cushim_resource_destroy(own));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_wrap_pool(all.device, NULL, CUSHIM_BORROWED, &wrapped));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_wrap_pool(all.device, native, 2, &wrapped));
+}
+
+/* A pool that the program made and gives away: one resource owns it, and destroys it. */
+static void given_pool(void) {
+  const cushim_driver_table *table = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  CUmemPoolProps properties;
+  cushim_resource borrowed, owning, second;
+  CUmemoryPool native = NULL;
+  if (table->cuMemPoolCreate_11020 == NULL) return;
+  memset(&properties, 0, sizeof properties);
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  if (table->cuMemPoolCreate_11020(&native, &properties) != CUDA_SUCCESS) return; /* a device without pools */
+  CHECK_OK(cushim_resource_wrap_pool(all.device, native, CUSHIM_BORROWED, &borrowed));
+  CHECK_OK(cushim_resource_wrap_pool(all.device, native, CUSHIM_OWNED, &owning));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_wrap_pool(all.device, native, CUSHIM_OWNED, &second));
+  CHECK(second == NULL);
+  memory_comes_and_goes(borrowed);
+  CHECK_OK(cushim_resource_destroy(borrowed));
+  memory_comes_and_goes(owning);
+  CHECK_OK(cushim_resource_destroy(owning)); /* what lives at the end is a failure */
 }
 
 /* Another context, and a pool that comes and goes. */
@@ -658,6 +682,7 @@ int main(void) {
     wrong_frees();
     a_limited_pool();
     wrapped_pools();
+    given_pool();
     pools_end_when_their_memory_is_back();
     attributes();
     peers();

@@ -5,7 +5,7 @@
 
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS, CUgraph};
-use crate::capi::error::{call, cushim_status, long_call};
+use crate::capi::error::{call, call_taking, cushim_status, long_call};
 use crate::capi::handles::{self, Incomplete, borrowed, enter, get, ownership, reserve};
 use crate::capi::{options, out, text};
 use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions, Node, NodeObject};
@@ -140,14 +140,14 @@ pub unsafe extern "C" fn cushim_graph_wrap(
     ownership: i32,
     graph: *mut cushim_graph,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `graph`.
         let graph = unsafe { out::cleared(graph, std::ptr::null_mut(), "graph") }?;
         let ownership = self::ownership(ownership)?;
         let guard = enter()?;
         let context = get(&guard, context)?;
         // SAFETY: the caller vouches for `native`.
-        *graph = owned_graph(|| unsafe { Graph::wrap(&context, native, ownership) })?;
+        *graph = owned_graph(|| unsafe { Graph::take_in(&context, native, lending.taking(ownership)) })?;
         Ok(())
     })
 }

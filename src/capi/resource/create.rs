@@ -7,7 +7,7 @@ use super::handle::cushim_resource;
 use crate::capi::context::cushim_context;
 use crate::capi::device::cushim_device;
 use crate::capi::driver_types::CUmemoryPool;
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, call_taking, cushim_status};
 use crate::capi::handles::{self, hold, owned, ownership};
 use crate::capi::location::{cushim_location, location_of};
 use crate::capi::memory::pinned_options;
@@ -103,6 +103,7 @@ fn unknown(what: &str, number: i32, known: &str) -> Error {
 /// @param[in] native The pool. A borrowed one must outlive the resource and its buffers.
 /// @param[in, enum(cushim_ownership)] ownership Who destroys it.
 /// @param[out, owned] resource The resource.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is to be owned and a resource owns it already.
 /// @callback refused
 ///
 /// # Safety
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn cushim_resource_wrap_pool(
     ownership: i32,
     resource: *mut cushim_resource,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `resource`.
         let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
         let ownership = self::ownership(ownership)?;
@@ -122,7 +123,8 @@ pub unsafe extern "C" fn cushim_resource_wrap_pool(
             return Err(Error::new(Status::INVALID_ARGUMENT, "native must not be NULL"));
         }
         // SAFETY: the caller vouches for the pool.
-        *resource = owned(|| unsafe { Resource::wrap_pool(&hold(device)?, native, ownership) })?;
+        *resource =
+            owned(|| unsafe { Resource::take_in_pool(&hold(device)?, native, lending.taking(ownership)) })?;
         Ok(())
     })
 }

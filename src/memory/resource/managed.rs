@@ -10,6 +10,7 @@ use crate::location::Location;
 use crate::memory::DevicePointer;
 use crate::object::callback::allocating;
 use crate::object::error::{Error, Status, Subject};
+use crate::object::owning::Ownership;
 use std::sync::Arc;
 
 /// What managed memory is to be.
@@ -73,11 +74,8 @@ impl Resource {
         };
         let raw = RawPool::create(driver.object_table(), &properties)
             .map_err(|error| explain_creation(context.failed(error, context.as_ref()), &properties))?;
-        let pool = Pool::new(raw, ResourceKind::ManagedPool, None, true);
-        Self::admitting(
-            context,
-            Self::new(driver, Source::Pool(pool), Properties::managed().in_stream_order()),
-        )
+        let pool = Pool::new(raw, ResourceKind::ManagedPool, None, Ownership::Owned);
+        Self::admitting(context, Self::of_pool(driver, pool, Properties::managed().in_stream_order()))
     }
 }
 

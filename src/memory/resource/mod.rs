@@ -528,8 +528,7 @@ impl ResourceKind {
 
 impl Drop for Resource {
     fn drop(&mut self) {
-        let Source::Pool(pool) = &mut self.source else { return };
-        if let Some(remains) = pool.take() {
+        if let Some(remains) = self.take_pool() {
             let driver = self.driver.clone();
             native::release(&self.driver, self, move |resource| remains.end(&driver, resource));
         }

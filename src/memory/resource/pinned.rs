@@ -8,6 +8,7 @@ use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::sys;
 use crate::memory::{DevicePointer, PinnedMemory, PinnedOptions};
 use crate::object::error::{Error, Status, Subject};
+use crate::object::owning::Ownership;
 use std::sync::Arc;
 
 /// Whether page-locked memory comes from a pool.
@@ -79,10 +80,10 @@ impl Resource {
             return Err(Error::new(Status::UNSUPPORTED, "pools of host memory"));
         }
         let failed = |error| context.failed(error, context.as_ref());
-        let (raw, is_own) = match options.numa_node {
+        let (raw, ownership) = match options.numa_node {
             None => {
                 let host = (sys::CU_MEM_LOCATION_TYPE_HOST, 0);
-                (RawPool::current_at(table, host, kind).map_err(failed)?, false)
+                (RawPool::current_at(table, host, kind).map_err(failed)?, Ownership::Borrowed)
             }
             Some(node) => {
                 let properties = PoolProperties {
@@ -92,14 +93,11 @@ impl Resource {
                     max_size: options.max_size,
                 };
                 let raw = RawPool::create(table, &properties).map_err(failed);
-                (raw.map_err(|failure| explain_creation(failure, &properties))?, true)
+                (raw.map_err(|failure| explain_creation(failure, &properties))?, Ownership::Owned)
             }
         };
-        let pool = Pool::new(raw, super::ResourceKind::PinnedPool, None, is_own);
-        Self::admitting(
-            context,
-            Self::new(driver, Source::Pool(pool), Properties::host(true).in_stream_order()),
-        )
+        let pool = Pool::new(raw, super::ResourceKind::PinnedPool, None, ownership);
+        Self::admitting(context, Self::of_pool(driver, pool, Properties::host(true).in_stream_order()))
     }
 }
 

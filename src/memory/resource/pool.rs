@@ -4,11 +4,12 @@ use super::remains::Remains;
 use super::{Properties, Resource, ResourceKind, Source};
 use crate::device::Device;
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
-use crate::driver::{CallError, Version, sys};
+use crate::driver::{CallError, Driver, Version, sys};
 use crate::location::Location;
 use crate::memory::DevicePointer;
 use crate::object::error::{Error, Status};
-use crate::object::native::Ownership;
+use crate::object::owning::{Ownership, Owning, Taking, twice};
+use crate::object::registry::Registry;
 use crate::op::{Allocate, Free, explain_out_of_memory, is_out_of_memory};
 use crate::stream::Stream;
 use std::sync::Arc;
@@ -85,6 +86,9 @@ pub(super) fn check_max_size(bytes: usize) -> Result<(), Error> {
     Err(Error::new(Status::INVALID_ARGUMENT, refusal))
 }
 
+/// The resources that destroy pools, so that no pool is destroyed twice.
+static OWNERS: Registry<Resource> = Registry::new();
+
 /// A pool of the driver's.
 pub(super) struct Pool {
     /// `None` only while it is being released.
@@ -92,7 +96,8 @@ pub(super) struct Pool {
     kind: ResourceKind,
     /// The device whose memory it is.
     device: Option<Arc<Device>>,
-    is_own: bool,
+    /// Whether it is destroyed with the resource.
+    owning: Owning,
     /// What it hands out at most, as far as is known; 0 for no limit.
     max_size: usize,
     /// Whether other devices were given access here, which an own pool takes back before it goes.
@@ -125,7 +130,11 @@ impl Resource {
             PoolChoice::Own => RawPool::create(table, &own),
         };
         let raw = raw.map_err(|error| explain_creation(device.failed(error), &own))?;
-        Ok(Self::of_device_pool(device, raw, options.choice == PoolChoice::Own, options.max_size))
+        let ownership = match options.choice {
+            PoolChoice::Own => Ownership::Owned,
+            PoolChoice::Current | PoolChoice::Default => Ownership::Borrowed,
+        };
+        Ok(Self::of_device_pool(device, raw, ownership, options.max_size))
     }
 
     /// Takes in a pool of the device's memory that somebody else created.
@@ -135,25 +144,86 @@ impl Resource {
     /// else destroys it.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL.
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and already is.
     pub unsafe fn wrap_pool(
         device: &Arc<Device>,
         native: sys::CUmemoryPool,
         ownership: Ownership,
+    ) -> Result<Arc<Self>, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { Self::take_in_pool(device, native, ownership.into()) }
+    }
+
+    /// As [`wrap_pool`](Self::wrap_pool).
+    ///
+    /// # Safety
+    /// As for [`wrap_pool`](Self::wrap_pool).
+    pub(crate) unsafe fn take_in_pool(
+        device: &Arc<Device>,
+        native: sys::CUmemoryPool,
+        taking: Taking<'_>,
     ) -> Result<Arc<Self>, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native pool is NULL"));
         }
         // SAFETY: the caller vouches for the handle.
         let raw = unsafe { RawPool::adopt(device.driver().object_table(), native) };
-        Ok(Self::of_device_pool(device, raw, ownership == Ownership::Owned, 0))
+        let resource = Self::of_device_pool(device, raw, Ownership::Borrowed, 0);
+        if taking.is_to_own() {
+            resource.list_owner()?;
+            taking.take(&resource, Self::pool_owning, resource.as_ref())?;
+        }
+        Ok(resource)
     }
 
-    fn of_device_pool(device: &Arc<Device>, raw: RawPool, is_own: bool, max_size: usize) -> Arc<Self> {
+    fn of_device_pool(
+        device: &Arc<Device>,
+        raw: RawPool,
+        ownership: Ownership,
+        max_size: usize,
+    ) -> Arc<Self> {
         let properties = Properties::device(device.ordinal()).in_stream_order();
-        let pool =
-            Pool::new(raw, ResourceKind::DevicePool, Some(Arc::clone(device)), is_own).limited_to(max_size);
-        Self::new(device.driver(), Source::Pool(pool), properties)
+        let pool = Pool::new(raw, ResourceKind::DevicePool, Some(Arc::clone(device)), ownership)
+            .limited_to(max_size);
+        Self::of_pool(device.driver(), pool, properties)
+    }
+
+    /// A resource around a pool, listed if it owns that.
+    pub(super) fn of_pool(driver: &Driver, pool: Pool, properties: Properties) -> Arc<Self> {
+        let (native, is_owned) = (pool.raw().handle(), pool.owning.is_owned());
+        let resource = Self::new(driver, Source::Pool(pool), properties);
+        if is_owned {
+            OWNERS.add(driver, native.addr(), &resource);
+        }
+        resource
+    }
+
+    /// Lists the resource as the owner of its pool. Refuses a second one.
+    fn list_owner(self: &Arc<Self>) -> Result<(), Error> {
+        let native = self.pool()?.raw().handle().addr();
+        let mut stale = None;
+        while let Err(known) = OWNERS.add_unless_known(&self.driver, native, self, stale.as_ref()) {
+            if !known.pool_owning().is_free() {
+                return Err(twice(known.as_ref()));
+            }
+            // The call that made it has failed.
+            stale = Some(known);
+        }
+        Ok(())
+    }
+
+    /// Whether the pool behind the resource is destroyed with it.
+    fn pool_owning(&self) -> &Owning {
+        static NONE: Owning = Owning::new(Ownership::Borrowed);
+        self.pool().map_or(&NONE, |pool| &pool.owning)
+    }
+
+    /// Takes out the pool that is to be destroyed with the resource.
+    pub(super) fn take_pool(&mut self) -> Option<Remains> {
+        let native = self.pool().ok()?.raw().handle().addr();
+        OWNERS.remove(&self.driver, native, self);
+        let Source::Pool(pool) = &mut self.source else { return None };
+        pool.take()
     }
 
     fn without_pools(device: &Arc<Device>, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
@@ -198,9 +268,14 @@ pub(super) fn explain_creation(mut failure: Error, asked: &PoolProperties) -> Er
 }
 
 impl Pool {
-    pub(super) fn new(raw: RawPool, kind: ResourceKind, device: Option<Arc<Device>>, is_own: bool) -> Self {
-        let has_peers = AtomicBool::new(false);
-        Self { raw: Some(raw), kind, device, is_own, max_size: 0, has_peers }
+    pub(super) fn new(
+        raw: RawPool,
+        kind: ResourceKind,
+        device: Option<Arc<Device>>,
+        ownership: Ownership,
+    ) -> Self {
+        let (owning, has_peers) = (Owning::new(ownership), AtomicBool::new(false));
+        Self { raw: Some(raw), kind, device, owning, max_size: 0, has_peers }
     }
 
     /// The same pool, which hands out so many bytes at most.
@@ -248,8 +323,8 @@ impl Pool {
     }
 
     /// Takes out what is to be destroyed with the resource.
-    pub(super) fn take(&mut self) -> Option<Remains> {
-        let raw = self.raw.take().filter(|_| self.is_own)?;
+    fn take(&mut self) -> Option<Remains> {
+        let raw = self.raw.take().filter(|_| self.owning.is_owned())?;
         let home = self.device.clone().filter(|_| *self.has_peers.get_mut());
         Some(Remains::new(raw, home))
     }

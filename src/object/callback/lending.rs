@@ -7,6 +7,7 @@
 
 use super::owner::{Owner, Release};
 use super::pull::Data;
+use crate::object::owning::{Ownership, Settle, Taking, Undecided};
 use parking_lot::Mutex;
 use std::cell::OnceCell;
 use std::ffi::c_void;
@@ -22,11 +23,13 @@ pub(super) struct Lease {
     state: AtomicU8,
     /// What was dropped before the call was over.
     waiting: Mutex<Vec<Release>>,
+    /// What else is settled when the call is over.
+    claims: Mutex<Vec<Settle>>,
 }
 
 impl Lease {
     fn new() -> Self {
-        Self { state: AtomicU8::new(UNDECIDED), waiting: Mutex::new(Vec::new()) }
+        Self { state: AtomicU8::new(UNDECIDED), waiting: Mutex::default(), claims: Mutex::default() }
     }
 
     /// An owner is dropped: what it releases is released, now or when the call has succeeded, or stays the caller's.
@@ -49,12 +52,16 @@ impl Lease {
     }
 
     fn settle(&self, is_taken: bool) {
-        let mut waiting = self.waiting.lock();
-        self.state.store(if is_taken { TAKEN } else { GIVEN_BACK }, Publish);
-        let waiting = std::mem::take(&mut *waiting);
+        let waiting = {
+            let mut waiting = self.waiting.lock();
+            self.state.store(if is_taken { TAKEN } else { GIVEN_BACK }, Publish);
+            std::mem::take(&mut *waiting)
+        };
         if is_taken {
             waiting.into_iter().for_each(Release::hand_over);
         }
+        let claims = std::mem::take(&mut *self.claims.lock());
+        claims.into_iter().for_each(|claim| claim(is_taken));
     }
 }
 
@@ -85,6 +92,14 @@ impl Lending {
         Owner::leased(Release::Call(Box::new(release)), self.lease())
     }
 
+    /// A native handle of the caller's, which is the library's once the call has succeeded, if it is to be owned.
+    pub(crate) fn taking(&self, ownership: Ownership) -> Taking<'_> {
+        match ownership {
+            Ownership::Borrowed => Taking::Borrow,
+            Ownership::Owned => Taking::OwnAfter(self),
+        }
+    }
+
     #[cold]
     fn lease(&self) -> Arc<Lease> {
         Arc::clone(self.0.get_or_init(|| Arc::new(Lease::new())))
@@ -96,6 +111,12 @@ impl Lending {
         if let Some(lease) = self.0.get() {
             settle(lease, has_succeeded);
         }
+    }
+}
+
+impl Undecided for Lending {
+    fn when_over(&self, settle: Settle) {
+        self.lease().claims.lock().push(settle);
     }
 }
 

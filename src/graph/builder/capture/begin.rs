@@ -12,7 +12,7 @@ use crate::graph::Graph;
 use crate::graph::tree::Tree;
 use crate::object::error::Error;
 use crate::object::handle;
-use crate::object::native::Ownership;
+use crate::object::owning::Ownership;
 use crate::object::slot::Exposed;
 use crate::object::thread::ThreadId;
 use crate::op::capture::{Sink, info, known};
