@@ -24,7 +24,7 @@ softcuda be that driver, with all of these.
 --threads has three threads share graphs, nodes, execs, builders, streams and buffers, and call their functions at random for
 ROUNDS rounds (default: 20000) of 1,200 calls; capi-tests/c/fuzz/threads.c says what is checked after each round. A failure
 says its round, which need not fail again: the machine decides what comes first. With --shared they enqueue in each other's
-streams, too; then an owner may be missed, but never released twice, or after a call that failed.
+streams, too.
 
 To compare softcuda with a GPU, let both print what every call answers, and compare. The pack of scripts/gpu-pack.sh does
 it; by hand, with the program from the pack:

@@ -4,7 +4,8 @@ use super::Event;
 use crate::object::error::{Error, Status};
 use crate::object::slot::{Exposed, Locked, Slot};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// A capture of this library's has recorded it last.
 const OURS: u8 = 1;
@@ -14,6 +15,9 @@ const OTHERS: u8 = 2;
 const THEIRS: u8 = 4;
 /// A graph records it whenever that is launched.
 const GRAPH: u8 = 8;
+/// A capture has recorded it, or is about to: from then on, who records it or waits for it does so under the lock of the mark, or asks
+/// afterwards what came of it.
+const PLACE: u8 = 16;
 
 /// In which capture an event was recorded last.
 pub(super) struct Mark {
@@ -41,11 +45,34 @@ impl HeldMark<'_> {
         if self.event.is_captured() { self.capture.get() } else { None }
     }
 
-    /// A capture has recorded it.
+    /// A capture is about to record it.
+    pub(crate) fn is_about_to_be_captured(&self) {
+        self.event.mark.state.fetch_or(PLACE, SeqCst);
+    }
+
+    /// A capture of this library's has recorded it.
     pub(crate) fn was_captured(&mut self, capture: Arc<dyn Exposed>) {
         drop(self.capture.replace(Some(capture)));
         self.event.mark.state.fetch_and(!THEIRS, Relaxed);
         self.event.mark.state.fetch_or(OURS, Relaxed);
+    }
+
+    /// Somebody else's capture has recorded it.
+    pub(crate) fn was_captured_by_others(&mut self) {
+        self.event.was_recorded();
+        self.is_not_captured();
+        self.event.mark.state.fetch_or(THEIRS, Relaxed);
+    }
+
+    /// It stands for no place in a graph: it was recorded in a stream that is not under capture.
+    pub(crate) fn is_not_captured(&mut self) {
+        self.event.is_not_captured();
+        drop(self.capture.replace(None));
+    }
+
+    /// See [`Event::may_be_recorded_since`].
+    pub(crate) fn may_be_recorded_since(&self) -> bool {
+        self.event.is_in_graph() && self.capture.value().is_none_or(|capture| capture.is_over())
     }
 }
 
@@ -53,7 +80,13 @@ impl Event {
     /// Whether waiting for it may make a stream part of a capture.
     #[inline]
     pub(crate) fn may_be_captured(&self) -> bool {
-        self.has(OURS | OTHERS | THEIRS)
+        self.has(OURS | OTHERS | THEIRS | PLACE)
+    }
+
+    /// Whether a capture may have recorded it at any time, of which this library knows.
+    #[inline]
+    pub(crate) fn may_have_been_captured(&self) -> bool {
+        self.has(PLACE)
     }
 
     fn has(&self, marks: u8) -> bool {
@@ -99,19 +132,11 @@ impl Event {
         HeldMark { event: self, capture: self.mark.capture.lock() }
     }
 
-    /// Somebody else's capture has recorded it.
-    pub(crate) fn was_captured_by_others(&self) {
-        self.was_recorded();
-        self.is_not_captured();
-        self.mark.state.fetch_or(THEIRS, Relaxed);
-    }
-
     /// It stands for no place in a graph: it was recorded in a stream that is not under capture.
-    #[cold]
+    #[inline]
     pub(crate) fn is_not_captured(&self) {
         if self.has(OURS | THEIRS) {
             self.mark.state.fetch_and(!(OURS | THEIRS), Relaxed);
-            drop(self.mark.capture.replace(None));
         }
     }
 

@@ -61,6 +61,11 @@ impl<V: Kept + ?Sized> Slot<V> {
     pub(crate) fn lock(&self) -> Locked<'_, V> {
         Locked(self.0.lock())
     }
+
+    /// The same; `None` where others do.
+    pub(crate) fn try_lock(&self) -> Option<Locked<'_, V>> {
+        self.0.try_lock().map(Locked)
+    }
 }
 
 impl<V: Kept + ?Sized> Locked<'_, V> {

@@ -14,7 +14,7 @@ use super::{Operation, Traits};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_ACTIVE;
-use crate::event::Event;
+use crate::event::{Event, HeldMark};
 use crate::object::error::{Error, Status};
 use crate::object::handle;
 use crate::object::slot::Exposed;
@@ -92,6 +92,9 @@ pub(crate) trait CaptureSink: Send + Sync {
 
     /// A stream that is not under capture is to wait for an event that this capture has recorded: it becomes part of the capture.
     fn fork(&self, stream: &Stream, what: Awaited<'_>) -> Result<(), Error>;
+
+    /// The driver has made a stream part of this capture.
+    fn has_joined(&self, stream: &Stream);
 }
 
 /// The capture in which a stream is.
@@ -291,27 +294,50 @@ pub(crate) fn is_valid(info: &RawCapture) -> bool {
     info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
-/// Has the stream wait for an event that was recorded in a capture, if it was. `false` if it was not.
+/// Has the stream, which is not under capture, wait for an event that a capture may have recorded: it is part of that from then on.
+/// `wait` waits where none has, or one of others.
 #[cold]
-pub(super) fn wait_for_captured(stream: &Stream, what: Awaited<'_>) -> Result<bool, Error> {
-    let event = what.event;
-    if event.may_be_recorded_since() {
-        return Ok(false);
-    }
-    if let Some(recorded) = event.captured_in::<Recorded>() {
+pub(super) fn wait_for_captured(
+    stream: &Stream,
+    what: Awaited<'_>,
+    wait: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (event, is_legacy) = (what.event, stream.kind() == StreamKind::Legacy);
+    let mark = event.may_have_been_captured().then(|| event.held_mark());
+    let is_work = mark.as_ref().is_some_and(HeldMark::may_be_recorded_since);
+    if let Some(recorded) = mark.as_ref().filter(|_| !is_work).and_then(HeldMark::captured_in::<Recorded>) {
+        // Who takes the stream in locks it again, after the definition.
+        drop(mark);
         return match recorded.sink.upgrade() {
-            Some(_) if stream.kind() == StreamKind::Legacy => Err(never_captured(stream, what)),
-            Some(sink) => sink.fork(stream, what).map(|()| true),
+            Some(_) if is_legacy => Err(never_captured(stream, what)),
+            Some(sink) => sink.fork(stream, what),
             None => Err(ended(what)),
         };
     }
-    if event.is_captured_by_others() && stream.kind() == StreamKind::Legacy {
+    if !is_work && event.is_captured_by_others() && is_legacy {
         return Err(never_captured(stream, what));
     }
-    if event.may_be_captured_by_others() {
+    if !is_work && event.may_be_captured_by_others() {
         stream.may_be_captured_by_others();
     }
-    Ok(false)
+    wait()?;
+    drop(mark);
+    if event.may_have_been_captured() { may_have_joined(stream) } else { Ok(()) }
+}
+
+/// The stream has waited for an event of which only the driver knows whether a capture of this library's has recorded it: then the
+/// stream is part of that.
+#[cold]
+pub(crate) fn may_have_joined(stream: &Stream) -> Result<(), Error> {
+    // No capture has the legacy default stream, and asking about it invalidates some.
+    if stream.kind() == StreamKind::Legacy || !stream.here(|_| Ok(stream.may_capture_now()))? {
+        return Ok(());
+    }
+    match known::of(stream)? {
+        Some(sink) => sink.has_joined(stream),
+        None => stream.may_be_captured_by_others(),
+    }
+    Ok(())
 }
 
 /// The refusal of a stream that no capture can have: the driver would invalidate this one.
@@ -335,9 +361,3 @@ pub(crate) fn ended(what: Awaited<'_>) -> Error {
 
 /// Why a stream under capture cannot wait for an event that was recorded outside.
 pub(crate) const OUTSIDE: &str = "was recorded outside of the capture, and a graph cannot wait for that: wait before the graph is launched";
-
-/// An event was recorded in a stream that is not under capture.
-#[cold]
-pub(super) fn recorded_outside(event: &Event) {
-    event.is_not_captured();
-}

@@ -55,9 +55,14 @@ impl Operation for Record<'_> {
     #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
         let event = self.0;
-        event.raw().record(stream.raw()).map_err(|error| refused_record(error, event, stream))?;
+        if event.may_have_been_captured() {
+            return record_under_lock(event, stream);
+        }
+        record(event, stream)?;
         stands_for_work(event);
-        Ok(())
+        // Another thread may have begun to capture the stream, or have captured a record, meanwhile: which of the two came last nobody
+        // can tell.
+        if event.may_have_been_captured() || stream.is_taken() { again(event, stream) } else { Ok(()) }
     }
 
     fn captured(&mut self) -> Captured<'_> {
@@ -83,13 +88,35 @@ impl Operation for Record<'_> {
     }
 }
 
+#[inline(always)]
+fn record(event: &Event, stream: &Stream) -> Result<(), Error> {
+    event.raw().record(stream.raw()).map_err(|error| refused_record(error, event, stream))
+}
+
+/// The same for an event that captures may record, too: what is said of it here is what the driver has recorded last.
+#[cold]
+fn record_under_lock(event: &Event, stream: &Stream) -> Result<(), Error> {
+    let mut mark = event.held_mark();
+    record(event, stream)?;
+    event.was_recorded();
+    mark.is_not_captured();
+    Ok(())
+}
+
+#[cold]
+fn again(event: &Arc<Event>, stream: &Stream) -> Result<(), Error> {
+    // SAFETY: a record touches no memory, and the event is alive.
+    match unsafe { capture::enqueue(stream, &mut Record::new(event)) }? {
+        Some(()) => Ok(()),
+        None => record_under_lock(event, stream),
+    }
+}
+
 /// The event was recorded, and stands for work that runs.
 #[inline]
 pub(super) fn stands_for_work(event: &Event) {
     event.was_recorded();
-    if event.may_be_captured() {
-        capture::recorded_outside(event);
-    }
+    event.is_not_captured();
 }
 
 /// Refuses an event that other processes may open as a place in a graph: driver 580 invalidates the capture of who waits (measured).
@@ -201,13 +228,12 @@ impl Operation for Wait<'_> {
     #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
         let event = self.0.event;
-        if event.may_be_captured() && capture::wait_for_captured(stream, self.0)? {
-            return Ok(());
+        if event.may_be_captured() {
+            return capture::wait_for_captured(stream, self.0, || wait(event, stream));
         }
-        if event.options().interprocess && event.context().native() != stream.context().native() {
-            return wait_by_way_of(event, stream);
-        }
-        stream.raw().wait(event.raw()).map_err(|error| stream.context().failed(error, stream))
+        wait(event, stream)?;
+        // Another thread may have captured a record meanwhile.
+        if event.may_have_been_captured() { capture::may_have_joined(stream) } else { Ok(()) }
     }
 
     fn captured(&mut self) -> Captured<'_> {
@@ -237,6 +263,14 @@ impl Operation for Wait<'_> {
         };
         waited.map_err(|error| stream.context().failed(error, stream))
     }
+}
+
+#[inline(always)]
+fn wait(event: &Event, stream: &Stream) -> Result<(), Error> {
+    if event.options().interprocess && event.context().native() != stream.context().native() {
+        return wait_by_way_of(event, stream);
+    }
+    stream.raw().wait(event.raw()).map_err(|error| stream.context().failed(error, stream))
 }
 
 /// Driver 580 crashes where a stream is to wait for an event that other processes may open, and that belongs to another

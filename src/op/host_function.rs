@@ -190,19 +190,23 @@ fn launch(stream: &Stream, task: Task, owner: Option<Owner>) -> Result<(), (Erro
     }
 }
 
-/// Releases what an operation needed when the work enqueued by now is done.
-#[cold]
-pub(super) fn release_when_done(stream: &Stream, owners: Vec<Owner>) {
+/// Releases what an operation needed when the work enqueued by now is done, by a function that the stream reaches after the operation.
+/// It comes back where the stream takes none.
+pub(super) fn release_when_done(stream: &Stream, owners: Vec<Owner>) -> Option<Owner> {
     if owners.is_empty() {
-        return;
+        return None;
     }
     let all = Owner::keeping(owners);
-    // A function that the stream reaches after the operation; or, where it takes none, waiting here.
     let launched = match stream.enter_if_default() {
         Ok(_current) => launch(stream, Box::new(|| ()), Some(all)),
         Err(error) => Err((error, Some(all))),
     };
-    let Err((_, owner)) = launched else { return };
+    launched.err().and_then(|(_, owner)| owner)
+}
+
+/// The same by waiting here.
+#[cold]
+pub(super) fn release_now(stream: &Stream, owner: Owner) {
     if let Err(error) = stream.synchronize() {
         log::warn!(target: "cushim", "waiting for an operation, to release what it needs, failed: {error}");
     }

@@ -69,6 +69,8 @@ mod peers;
 mod reach;
 mod refusal;
 mod region;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 pub use allocation::{Allocate, Free};
 pub(crate) use allocation::{explain_free, explain_out_of_memory, is_out_of_memory};
@@ -269,33 +271,63 @@ impl Stream {
         if traits.has_conditions {
             return Err(of_conditions(self));
         }
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if traits.has_owners || traits.calls_host {
+                self.enqueue_to_release(operation, traits)
+            } else {
+                self.enqueue_now(operation, traits)
+            }
+        }
+    }
+
+    /// Gives the operation to the driver.
+    ///
+    /// # Safety
+    /// As for [`enqueue`](Self::enqueue).
+    #[inline(always)]
+    unsafe fn enqueue_now<O: Operation + ?Sized>(
+        &self,
+        operation: &O,
+        traits: Traits,
+    ) -> Result<O::Output, Error> {
         let checked = operation.check(self.context())?;
         let current =
             if traits.needs_context { Some(self.enter_to_copy()?) } else { self.enter_if_default()? };
         // SAFETY: checked with this stream's context; the caller vouches for the rest.
         let result = unsafe { operation.enqueue(checked, self) };
         drop(current);
-        if traits.has_owners {
-            self.settle_owners(operation, traits.is_batch, result.as_ref().err());
-        }
         result
     }
 
-    /// Releases the owners of an operation when the stream has passed it, if it was enqueued.
+    /// The same for what is released by a function that the stream calls: no capture of this library's begins in between, or before,
+    /// since nobody may ever launch what that makes of the two.
+    ///
+    /// # Safety
+    /// As for [`enqueue`](Self::enqueue).
     #[cold]
-    fn settle_owners<O: Operation + ?Sized>(
+    unsafe fn enqueue_to_release<O: Operation + ?Sized>(
         &self,
         operation: &mut O,
-        is_batch: bool,
-        failure: Option<&Error>,
-    ) {
-        match failure {
-            None => host_function::release_when_done(self, operation.take_owners()),
-            Some(failure) if is_batch && failure.driver_code != 0 => {
-                host_function::release_when_done(self, operation.take_bytes());
-            }
-            Some(_) => {}
+        traits: Traits,
+    ) -> Result<O::Output, Error> {
+        let Some(free) = self.hold_captures() else {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.enqueue_or_capture(operation) };
+        };
+        // SAFETY: as the caller vouches.
+        let result = unsafe { self.enqueue_now(operation, traits) };
+        let owners = match &result {
+            Ok(_) => operation.take_owners(),
+            Err(failure) if traits.is_batch && failure.driver_code != 0 => operation.take_bytes(),
+            Err(_) => Vec::new(),
+        };
+        let left = host_function::release_when_done(self, owners);
+        drop(free);
+        if let Some(owner) = left {
+            host_function::release_now(self, owner);
         }
+        result
     }
 }
 

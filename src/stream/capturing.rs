@@ -6,7 +6,7 @@ use crate::driver::CallError;
 use crate::driver::calls::host_function::is_capturing;
 use crate::driver::calls::stream::RawStream;
 use crate::object::error::{Error, Status};
-use crate::object::slot::{Exposed, Slot};
+use crate::object::slot::{Exposed, Locked, Slot};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -36,6 +36,13 @@ impl Capturing {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blocking(pub(crate) bool);
 
+/// While it lives, no capture of this library's begins in a stream.
+pub(crate) struct NoCapture<'a> {
+    _slot: Locked<'a, dyn Exposed>,
+    /// What had the stream before, to be dropped without the lock.
+    _before: Option<Arc<dyn Exposed>>,
+}
+
 /// Who captures a stream.
 pub(crate) enum CapturedBy<T> {
     Nobody,
@@ -50,6 +57,12 @@ impl Stream {
     #[inline]
     pub(crate) fn may_be_capturing(&self) -> bool {
         self.capturing.state.load(Relaxed) != 0
+    }
+
+    /// Whether a capture of this library's has it, or is about to.
+    #[inline]
+    pub(crate) fn is_taken(&self) -> bool {
+        self.capturing.state.load(Relaxed) & OURS != 0
     }
 
     /// Who captures the stream.
@@ -114,9 +127,10 @@ impl Stream {
     }
 
     /// Records an event of the library's own, by which is told when what the stream has by now is done; false if that goes into a capture, so
-    /// that the event tells of nothing. No capture of this library's begins meanwhile.
+    /// that the event tells of nothing. No capture of this library's begins meanwhile; whatever else keeps one from beginning may take
+    /// long, and is not waited for.
     pub(crate) fn record_own(&self, event: &OwnEvent) -> Result<bool, CallError> {
-        let _begins = self.capturing.capture.lock();
+        let Some(_begins) = self.capturing.capture.try_lock() else { return Ok(false) };
         if self.capturing.state.load(Relaxed) & OURS != 0 {
             return Ok(false);
         }
@@ -144,6 +158,15 @@ impl Stream {
         &self,
         begin: impl FnOnce(Blocking) -> Result<(T, Arc<dyn Exposed>), Error>,
     ) -> Result<T, Error> {
+        let begun = self.may_begin_capture(|blocking| begin(blocking).map(Some))?;
+        Ok(begun.expect("it has begun"))
+    }
+
+    /// The same for what may turn out to be no capture: `None`, and the stream is as it was.
+    pub(crate) fn may_begin_capture<T>(
+        &self,
+        begin: impl FnOnce(Blocking) -> Result<Option<(T, Arc<dyn Exposed>)>, Error>,
+    ) -> Result<Option<T>, Error> {
         let mut slot = self.capturing.capture.lock();
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return Err(self.under_capture("takes part in one capture at a time"));
@@ -152,19 +175,44 @@ impl Stream {
         let is_blocking = self.is_default() || !self.here(RawStream::is_non_blocking)?;
         let state = self.capturing.state.fetch_or(OURS, SeqCst);
         match begin(Blocking(is_blocking)) {
-            Ok((begun, capture)) => {
+            Ok(Some((begun, capture))) => {
                 let before = slot.replace(Some(capture));
                 drop(slot);
                 drop(before);
-                Ok(begun)
+                Ok(Some(begun))
             }
-            Err(failure) => {
+            other => {
                 if state & OURS == 0 {
                     self.capturing.state.fetch_and(!OURS, Relaxed);
                 }
-                Err(failure)
+                other.map(|_| None)
             }
         }
+    }
+
+    /// A capture has the stream, since the driver has made it part of that; false if it has it already, or another one has.
+    pub(crate) fn has_begun_capture(&self, capture: Arc<dyn Exposed>) -> bool {
+        let mut slot = self.capturing.capture.lock();
+        if slot.value().is_some_and(|capture| !capture.is_over()) {
+            return false;
+        }
+        self.capturing.state.fetch_or(OURS, SeqCst);
+        let before = slot.replace(Some(capture));
+        drop(slot);
+        drop(before);
+        true
+    }
+
+    /// Keeps captures of this library's from beginning in the stream; `None` if one has it.
+    pub(crate) fn hold_captures(&self) -> Option<NoCapture<'_>> {
+        let mut slot = self.capturing.capture.lock();
+        if slot.value().is_some_and(|capture| !capture.is_over()) {
+            return None;
+        }
+        // One that is over leaves it now, since whoever asks about it would wait for this lock.
+        self.capturing.state.fetch_and(!OURS, Relaxed);
+        let before = slot.replace(None);
+        Some(NoCapture { _slot: slot, _before: before })
     }
 
     /// A builder has made the stream for itself.

@@ -233,6 +233,9 @@ impl Capture {
         let failed = |error| tree.failed(error, self.object());
         let prepared = if has_holds { state.prepare(graph).map_err(failed)? } else { None };
         let related = relations::kept(state);
+        let event = operation.records().map(Arc::clone);
+        let mut mark = event.as_ref().map(|event| event.held_mark());
+        mark.iter().for_each(HeldMark::is_about_to_be_captured);
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, own.as_deref()) };
         drop(related);
@@ -242,7 +245,10 @@ impl Capture {
         if let Err(failure) = issued {
             return Err(self.not_captured(state, failure, ask(), prepared, &parameters));
         }
-        operation.records().into_iter().for_each(|event| self.was_recorded(event, stream));
+        for (event, mark) in event.iter().zip(&mut mark) {
+            self.was_recorded(event, mark, stream);
+        }
+        drop(mark);
         let attachment = keeping::kept(has_holds, prepared, || holds(operation));
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
         if asks_later {
@@ -278,11 +284,7 @@ impl Capture {
     }
 
     /// The event stands for a place in the graph from now on.
-    fn was_recorded(&self, event: &Event, stream: &Stream) {
-        self.was_recorded_in(event, &mut event.held_mark(), stream);
-    }
-
-    fn was_recorded_in(&self, event: &Event, mark: &mut HeldMark<'_>, stream: &Stream) {
+    fn was_recorded(&self, event: &Event, mark: &mut HeldMark<'_>, stream: &Stream) {
         event.was_recorded();
         let after = self.branches.lock().before_end_of(self.table(), stream);
         mark.was_captured(Arc::new(Recorded { sink: self.weak(), after }));
@@ -343,30 +345,49 @@ impl Capture {
         })
     }
 
-    /// A stream waits for an event of the capture, and is part of it from then on.
+    /// A stream waits for an event of the capture, and is part of it from then on;
+    /// if the event was recorded elsewhere since, it only waits.
     fn takes_in(&self, stream: &Stream, event: &Event, before: Option<&Clock>) -> Result<(), Error> {
         let wait = || stream.here(|raw| raw.wait(event.raw()));
         let (Some(shared), Some(this)) = (stream.shared(), self.this.upgrade()) else { return wait() };
         // To wait for all of another context than the capture's would invalidate the capture, too.
         let is_elsewhere = !Arc::ptr_eq(stream.context(), self.stream.context());
         let patience = if is_elsewhere { begin::PATIENCE_OF_JOIN } else { Duration::ZERO };
-        let join = |is_blocking| {
+        let join = |is_blocking| -> Result<Option<bool>, Error> {
             let counted = Counted::new(stream, is_blocking, patience);
-            wait().map(|()| counted.stay())
+            wait()?;
+            let has_joined = stream.here(|_| Ok(stream.may_capture_now()))?;
+            Ok(has_joined.then(|| counted.stay()).map(|()| is_blocking))
         };
         // A default stream stands for another one on each thread: the driver is asked whether it captures.
-        let is_blocking = if stream.is_default() {
-            join(true).map(|()| true)?
+        let joined = if stream.is_default() {
+            join(true)?
         } else {
             let sink = Arc::new(Sink(this));
-            stream.capture_begins(|Blocking(is_blocking)| {
+            stream.may_begin_capture(|Blocking(is_blocking)| {
                 begin::let_others_leave(stream, begin::PATIENCE_OF_JOIN);
-                join(is_blocking).map(|()| (is_blocking, sink as Arc<dyn Exposed>))
+                Ok(join(is_blocking)?.map(|is_blocking| (is_blocking, sink as Arc<dyn Exposed>)))
             })?
         };
-        self.branches.lock().was_forked(self.table(), &shared, before);
-        self.parts.lock().members.push(Member::new(shared, is_blocking));
+        if let Some(is_blocking) = joined {
+            self.has_one_more(shared, is_blocking, before);
+        }
         Ok(())
+    }
+
+    fn has_one_more(&self, stream: Arc<Stream>, is_blocking: bool, before: Option<&Clock>) {
+        self.branches.lock().was_forked(self.table(), &stream, before);
+        self.parts.lock().members.push(Member::new(stream, is_blocking));
+    }
+
+    /// The driver has made a stream part of the capture. It is not to be asked whether the stream waits for the legacy default stream.
+    fn takes_in_late(&self, stream: &Stream) {
+        let (Some(shared), Some(this)) = (stream.shared(), self.this.upgrade()) else { return };
+        if !stream.is_default() && !stream.has_begun_capture(Arc::new(Sink(this))) {
+            return;
+        }
+        Counted::new(stream, true, Duration::ZERO).stay();
+        self.has_one_more(shared, true, None);
     }
 
     fn check_wait(&self, what: Awaited<'_>, mark: &HeldMark<'_>, stream: &Stream) -> Result<(), Error> {
@@ -410,7 +431,8 @@ impl CaptureSink for Capture {
                 let mut issue = || unsafe { operation.issue(stream, None) };
                 let record = || {
                     let mut mark = event.held_mark();
-                    issue().map(|()| self.was_recorded_in(&event, &mut mark, stream))
+                    mark.is_about_to_be_captured();
+                    issue().map(|()| self.was_recorded(&event, &mut mark, stream))
                 };
                 self.capture_plainly("a record", record, stream)
             }
@@ -490,6 +512,13 @@ impl CaptureSink for Capture {
         };
         let is_captured = self.capture_plainly("a fork", wait, &self.stream)?;
         if is_captured { Ok(()) } else { Err(ended(what)) }
+    }
+
+    fn has_joined(&self, stream: &Stream) {
+        let _state = self.tree().lock_unasked();
+        if !self.is_over() {
+            self.takes_in_late(stream);
+        }
     }
 }
 

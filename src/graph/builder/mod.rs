@@ -15,6 +15,8 @@ mod fork;
 mod hybrid;
 mod member;
 mod state;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 pub(super) use capture::Capture;
 pub use hybrid::Embedding;

@@ -7,7 +7,7 @@ use super::{
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{CU_STREAM_CAPTURE_STATUS_NONE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode};
-use crate::event::Event;
+use crate::event::{Event, HeldMark};
 use crate::object::error::{Error, Status};
 use crate::op::attachment::Prepared;
 use crate::op::event::Awaited;
@@ -45,11 +45,15 @@ impl CaptureSink for Others {
         let graph = unsafe { RawGraph::adopt(stream.context().table(), info.graph) };
         let failed = |error| stream.context().failed(error, stream);
         let prepared = has_holds.then(|| Prepared::on(&graph)).transpose().map_err(failed)?;
+        let event = recorded_by(operation);
+        let mut mark = event.as_ref().map(|event| event.held_mark());
+        mark.iter().for_each(HeldMark::is_about_to_be_captured);
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, node_context.as_deref()) };
         if issued.is_ok() {
-            recorded_by(operation).into_iter().for_each(|event| event.was_captured_by_others());
+            mark.iter_mut().for_each(HeldMark::was_captured_by_others);
         }
+        drop(mark);
         let Some(prepared) = prepared else { return issued.map(|()| true) };
         match (issued, operation.captured()) {
             (Ok(()), Captured::Node(node)) => drop(prepared.commit(node.holds().0)),
@@ -116,6 +120,10 @@ impl CaptureSink for Others {
     fn fork(&self, stream: &Stream, what: Awaited<'_>) -> Result<(), Error> {
         stream.may_be_captured_by_others();
         stream.here(|raw| raw.wait(what.event.raw()))
+    }
+
+    fn has_joined(&self, stream: &Stream) {
+        stream.may_be_captured_by_others();
     }
 }
 

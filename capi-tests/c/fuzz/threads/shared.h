@@ -31,8 +31,7 @@ static void *handles[KINDS][PLACES];
 static cushim_stream own_streams[MOST_THREADS], given_streams[GIVEN_STREAMS];
 static int thread_count;
 
-/* Whether threads enqueue in each other's streams, and give these to builders. What one enqueues while another has the stream captured may
- * miss the capture then, as the comment of cushim_builder_begin says, and its owner may never be released. */
+/* Whether threads enqueue in each other's streams, and give these to builders. */
 static int is_shared;
 
 /* One that is there, if it is found soon; perhaps destroyed by now. */
@@ -105,7 +104,7 @@ static inline cushim_status settle(const cushim_owner *owner, cushim_status stat
 
 static inline int is_wrong(const struct lent *lent) {
   const int releases = __atomic_load_n(&lent->releases, __ATOMIC_SEQ_CST);
-  return is_shared ? releases > lent->is_taken : releases != lent->is_taken;
+  return releases != lent->is_taken;
 }
 
 static inline int count_wrong(void) {

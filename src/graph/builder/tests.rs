@@ -1,0 +1,129 @@
+//! Captures beside what other threads do with their events, with each thread at a certain place.
+
+use super::{Builder, BuilderOptions};
+use crate::context::Context;
+use crate::device::Device;
+use crate::driver::{Choice, OpenOptions};
+use crate::event::{Event, EventOptions};
+use crate::object::callback::{Owner, flush_callbacks};
+use crate::op::HostFunction;
+use crate::op::capture::Sink;
+use crate::stream::{CapturedBy, Stream, StreamOptions};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+struct Scene {
+    builder: Arc<Builder>,
+    stream: Arc<Stream>,
+    event: Arc<Event>,
+    releases: Arc<AtomicU32>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let driver =
+            OpenOptions::new().choice(Choice::Software).open().expect("softcuda is beside the tests");
+        let device = Device::get(&driver, 0).expect("there is one");
+        let context = Context::create(&device, 0).expect("there is room");
+        let builder = Builder::create(&context, &BuilderOptions::default()).expect("there is room");
+        builder.begin().expect("it begins");
+        let stream = Stream::create(&context, &StreamOptions::default()).expect("there is room");
+        let event = Event::create(&context, &EventOptions::default()).expect("there is room");
+        Self { builder, stream, event, releases: Arc::default() }
+    }
+
+    fn captured(&self) -> Arc<Stream> {
+        self.builder.stream().expect("it captures")
+    }
+
+    /// Calls a function in the stream that is not the builder's.
+    fn call(&self) {
+        let releases = Arc::clone(&self.releases);
+        let owner = Owner::new(move || _ = releases.fetch_add(1, SeqCst));
+        // SAFETY: the function needs nothing.
+        unsafe { self.stream.enqueue(&mut HostFunction::new(|| ()).owned_by(owner)) }.expect("it is taken");
+    }
+
+    fn is_ours(&self) -> bool {
+        matches!(self.stream.captured_by::<Sink>(), Ok(CapturedBy::Us(_)))
+    }
+
+    fn released(&self) -> u32 {
+        assert_eq!(flush_callbacks(Duration::from_secs(20)), Ok(true));
+        self.releases.load(SeqCst)
+    }
+
+    fn ends_with(self, nodes: usize) {
+        let graph = self.builder.end().expect("all is joined");
+        assert_eq!(graph.nodes().expect("it is there").len(), nodes);
+        drop(graph);
+        let Self { builder, releases, stream, event } = self;
+        drop((builder, event));
+        assert_eq!(flush_callbacks(Duration::from_secs(20)), Ok(true));
+        assert_eq!(releases.load(SeqCst), 1);
+        stream.synchronize().expect("nothing captures it");
+        stream.context().synchronize().expect("nothing captures");
+    }
+}
+
+/// Another thread's launch has recorded the event, too, and says so after a capture's record, which came last.
+#[test]
+fn a_stream_that_the_driver_has_made_part_of_a_capture_is_known_to_be() {
+    let scene = Scene::new();
+    scene.event.record(&scene.captured()).expect("it is captured");
+    scene.event.is_not_captured();
+    scene.stream.wait_event(&scene.event).expect("it waits");
+    assert!(scene.is_ours());
+    scene.call();
+    assert_eq!(scene.released(), 0);
+    scene.captured().wait_stream(&scene.stream).expect("it is joined");
+    scene.ends_with(1);
+}
+
+/// The same where the capture's record comes between the question whether there was one and the wait.
+#[test]
+fn a_wait_that_came_just_after_the_first_record_of_a_capture_joins_it() {
+    let scene = Scene::new();
+    scene.event.record(&scene.captured()).expect("it is captured");
+    scene.stream.here(|raw| raw.wait(scene.event.raw())).expect("it waits");
+    assert!(!scene.is_ours());
+    crate::op::capture::may_have_joined(&scene.stream).expect("the driver tells");
+    assert!(scene.is_ours());
+    crate::op::capture::may_have_joined(&scene.stream).expect("the driver tells");
+    scene.call();
+    scene.captured().wait_stream(&scene.stream).expect("it is joined");
+    scene.ends_with(1);
+}
+
+/// Another thread has recorded the event elsewhere, and did not say so yet.
+#[test]
+fn a_stream_that_waits_for_work_is_no_part_of_a_capture_whatever_the_event_was_before() {
+    let scene = Scene::new();
+    scene.event.record(&scene.captured()).expect("it is captured");
+    let other = Stream::create(scene.stream.context(), &StreamOptions::default()).expect("there is room");
+    other.here(|raw| scene.event.raw().record(raw)).expect("it is recorded");
+    scene.stream.wait_event(&scene.event).expect("it waits");
+    assert!(!scene.is_ours());
+    scene.call();
+    scene.stream.synchronize().expect("nothing captures it");
+    assert_eq!(scene.released(), 1);
+    scene.ends_with(0);
+}
+
+/// What captures have recorded once, later records tell right of, too.
+#[test]
+fn an_event_of_captures_stands_for_work_again() {
+    let scene = Scene::new();
+    scene.event.record(&scene.captured()).expect("it is captured");
+    assert!(scene.event.query().is_err());
+    scene.event.record(&scene.stream).expect("it is recorded");
+    scene.event.synchronize().expect("it stands for work");
+    scene.call();
+    scene.stream.wait_event(&scene.event).expect("it waits");
+    assert!(!scene.is_ours());
+    assert!(scene.captured().wait_event(&scene.event).is_err());
+    scene.stream.synchronize().expect("nothing captures it");
+    scene.ends_with(0);
+}
