@@ -93,6 +93,7 @@ pub(crate) fn all(world: &'static World) -> Vec<Row> {
     rows.extend(memory(world));
     rows.extend(launches::launches(world));
     rows.extend(graphs::graphs(world));
+    rows.extend(execs::execs(world));
     rows.extend(contexts(world));
     rows.extend(handles(world));
     rows
@@ -118,6 +119,7 @@ macro_rules! raw {
 }
 
 // Below the macros, which they use.
+mod execs;
 mod graphs;
 mod launches;
 

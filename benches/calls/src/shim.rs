@@ -59,9 +59,12 @@ functions! {
     context::cushim_context_get_current(cushim_driver, *mut cushim_context, *mut CUcontext) -> i32;
     context::cushim_context_push(cushim_context) -> i32;
     context::cushim_context_pop(cushim_driver, *mut cushim_context, *mut CUcontext) -> i32;
+    stream::cushim_context_get_legacy_stream(cushim_context, *mut cushim_stream) -> i32;
+    stream::cushim_context_get_per_thread_stream(cushim_context, *mut cushim_stream) -> i32;
     memory::cushim_context_allocate(cushim_context, usize, *mut u64) -> i32;
     memory::cushim_context_free(cushim_context, u64) -> i32;
     stream::cushim_stream_create(cushim_context, *const cushim_stream_options, *mut cushim_stream) -> i32;
+    stream::cushim_stream_wrap(cushim_context, CUstream, i32, *mut cushim_stream) -> i32;
     stream::cushim_stream_ref(cushim_stream, *mut cushim_stream) -> i32;
     stream::cushim_stream_destroy(cushim_stream) -> i32;
     stream::cushim_stream_current() -> cushim_stream;
@@ -109,6 +112,9 @@ functions! {
     graph.exec::cushim_exec_create(
         cushim_graph, *const cushim_exec_options, *mut cushim_exec, *mut cushim_exec_result
     ) -> i32;
+    graph.exec::cushim_exec_launch(cushim_exec, cushim_stream) -> i32;
+    graph.set::cushim_exec_rebind(cushim_exec, cushim_buffer, cushim_buffer, *mut usize) -> i32;
+    graph.set::cushim_exec_set_parameter(cushim_exec, *const c_char, *const c_void, usize, *mut usize) -> i32;
     graph.set::cushim_node_set_argument(cushim_node, cushim_exec, usize, *const cushim_arg) -> i32;
     graph.builder::cushim_builder_create_on(
         cushim_stream, *const cushim_builder_options, *mut cushim_builder

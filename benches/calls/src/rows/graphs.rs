@@ -22,8 +22,8 @@ static VALUES: [u64; 2] = [1, 2];
 
 /// A kernel of a module, which nobody keeps, and one of a library, with the same two parameters.
 #[derive(Clone, Copy)]
-struct Kernels {
-    raw: CUfunction,
+pub(super) struct Kernels {
+    pub(super) raw: CUfunction,
     lent: cushim_kernel,
     kept: cushim_kernel,
 }
@@ -49,7 +49,7 @@ pub(super) fn graphs(w: &'static World) -> Vec<Row> {
     ]
 }
 
-fn load(w: &World) -> Kernels {
+pub(super) fn load(w: &World) -> Kernels {
     let two = w.kernels.iter().find(|kernel| kernel.count == 2).expect("there is one");
     let (mut module, mut raw, mut lent) = (null_mut(), null_mut(), null_mut());
     let code = std::ffi::CString::new(crate::kernels::ptx()).expect("it has no NUL");
@@ -62,7 +62,7 @@ fn load(w: &World) -> Kernels {
 }
 
 /// The node as the driver is told of it, for ever.
-fn raw_parameters(function: CUfunction) -> &'static CUDA_KERNEL_NODE_PARAMS_v2 {
+pub(super) fn raw_parameters(function: CUfunction) -> &'static CUDA_KERNEL_NODE_PARAMS_v2 {
     let values: &mut [*mut c_void; 2] =
         Box::leak(Box::new(VALUES.each_ref().map(|value| std::ptr::from_ref(value).cast_mut().cast())));
     Box::leak(Box::new(CUDA_KERNEL_NODE_PARAMS_v2 {
