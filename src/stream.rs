@@ -19,6 +19,8 @@ use capturing::Capturing;
 use std::cell::RefCell;
 use std::fmt;
 use std::mem::ManuallyDrop;
+#[cfg(feature = "capi")]
+use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -123,6 +125,7 @@ impl Stream {
         let mut slot = context.stream_slot(which).lock();
         let kept = slot.get::<KeptDefault>();
         if let Some(known) = kept.as_ref().and_then(|kept| kept.stream.upgrade()) {
+            context.hold_default_stream(which, &(Arc::clone(&known) as _));
             return known;
         }
         let (kind, token) = match which {
@@ -135,7 +138,15 @@ impl Stream {
         let label = kept.and_then(|kept| kept.label.clone());
         stream.header.set_label(label.as_deref());
         drop(slot.replace(Some(Arc::new(KeptDefault { stream: Arc::downgrade(&stream), label }))));
+        context.hold_default_stream(which, &(Arc::clone(&stream) as _));
         stream
+    }
+
+    /// Where the object of a default stream is, if its context holds that: as long as handles own the context.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn held_by(context: &Context, which: DefaultStream) -> Option<NonNull<Self>> {
+        NonNull::new(context.held_default_stream(which).cast_mut().cast())
     }
 
     /// Which default stream this stands for, if it stands for one.
@@ -255,8 +266,7 @@ impl Stream {
     /// [`Status::INVALID_ARGUMENT`] while the stream is being captured; the driver's; an error of earlier work may appear here.
     #[inline(always)]
     pub fn query(&self) -> Result<bool, Error> {
-        self.check_not_capturing(NOTHING_RUNS)?;
-        self.here(RawStream::query)
+        self.here_uncaptured(NOTHING_RUNS, RawStream::query)
     }
 
     /// Waits until all work enqueued so far is done.
@@ -265,8 +275,7 @@ impl Stream {
     /// As [`query`](Self::query).
     #[inline(always)]
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.check_not_capturing(NOTHING_RUNS)?;
-        self.here(RawStream::synchronize)
+        self.here_uncaptured(NOTHING_RUNS, RawStream::synchronize)
     }
 
     /// Waits until all work is done, at most this long; answers whether it is. Zero asks once.
@@ -285,8 +294,7 @@ impl Stream {
     /// # Errors
     /// The driver's.
     pub fn is_non_blocking(&self) -> Result<bool, Error> {
-        self.check_not_capturing(NOT_ASKED)?;
-        self.here(RawStream::is_non_blocking)
+        self.here_uncaptured(NOT_ASKED, RawStream::is_non_blocking)
     }
 
     /// The stream's priority.
@@ -295,10 +303,10 @@ impl Stream {
     /// The driver's.
     pub fn priority(&self) -> Result<i32, Error> {
         // Even this question about the legacy default stream invalidates the capture of a stream that waits for that (580, measured).
-        if self.default().is_some() {
-            self.check_not_capturing(NOT_ASKED)?;
+        match self.is_default() {
+            true => self.here_uncaptured(NOT_ASKED, RawStream::priority),
+            false => self.here(RawStream::priority),
         }
-        self.here(RawStream::priority)
     }
 
     /// The number by which the driver tells streams apart; never used again, unlike the native handle.
@@ -306,8 +314,7 @@ impl Stream {
     /// # Errors
     /// [`Status::UNSUPPORTED`] before driver 12.0; the driver's.
     pub fn id(&self) -> Result<u64, Error> {
-        self.check_not_capturing(NOT_ASKED)?;
-        self.here(RawStream::id)
+        self.here_uncaptured(NOT_ASKED, RawStream::id)
     }
 
     /// Names the stream in messages; `None` takes the name away.
@@ -346,6 +353,17 @@ impl Stream {
     pub(crate) fn here<T>(&self, call: impl FnOnce(&RawStream) -> Result<T, CallError>) -> Result<T, Error> {
         self.context().check_there(self)?;
         let _current = self.enter_if_default()?;
+        call(self.raw()).map_err(|error| self.context().failed(error, self))
+    }
+
+    /// The same, refused while the stream is captured, which the call would invalidate.
+    #[inline(always)]
+    fn here_uncaptured<T>(
+        &self,
+        what: &str,
+        call: impl FnOnce(&RawStream) -> Result<T, CallError>,
+    ) -> Result<T, Error> {
+        let _current = self.enter_uncaptured(what)?;
         call(self.raw()).map_err(|error| self.context().failed(error, self))
     }
 
@@ -475,8 +493,8 @@ fn no_current(advice: &str) -> Error {
     Error::new(Status::STREAM_REQUIRED, format!("this thread has no current stream: {advice}"))
 }
 
-/// What a context keeps of one of its default streams. The stream keeps the context alive, and not the reverse: it is made again
-/// when it is asked for again, and has its label again.
+/// What a context keeps of one of its default streams. The stream keeps the context alive, and the reverse only while handles own the
+/// context: else it is made again when it is asked for again, and has its label again.
 struct KeptDefault {
     stream: Weak<Stream>,
     label: Option<Arc<str>>,

@@ -33,6 +33,12 @@ impl Incomplete for cushim_stream_s {
         let token = Token::from_pointer(stream);
         if let Some(which) = token.default_stream() {
             let context = guard.find::<Context>(token.in_slot())?;
+            if context.is_lent()
+                && let Some(held) = Stream::held_by(&context, which)
+            {
+                // SAFETY: a handle owns the context until the guard ends, and as long the context holds the stream.
+                return Some(Ok(unsafe { context.part_at(held) }));
+            }
             return Some(Ok(Lent::counted(Stream::default_of(&context, which))));
         }
         if token.is_builder_stream() {

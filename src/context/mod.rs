@@ -5,12 +5,14 @@
 //! | `primary` | the primary context of a device |
 //! | `captures` | captures that are under way in a context |
 //! | `own_events` | events of the library's own, by which it tells when work is done |
+//! | `default_streams` | its default streams, as long as handles own it |
 //! | `current` | which context is current on a thread |
 //! | `state` | whether a context is valid, corrupted or destroyed |
 //! | `peer_access` | access of one context to another's memory |
 
 mod captures;
 mod current;
+mod default_streams;
 mod own_events;
 mod peer_access;
 mod primary;
@@ -23,12 +25,12 @@ use crate::device::Device;
 use crate::driver::calls::context::{self as calls, RawContext};
 use crate::driver::{CallError, Driver, Table, sys};
 use crate::object::error::{Error, Status, Subject};
-use crate::object::handle::{DefaultStream, Header, object};
+use crate::object::handle::{Header, object};
 use crate::object::native::{self, Place};
 use crate::object::owning::{Ownership, Owning, Taking};
 use crate::object::registry::Registry;
-use crate::object::slot::Slot;
 use captures::Captures;
+use default_streams::DefaultStreams;
 use own_events::OwnEvents;
 pub(crate) use state::is_sticky;
 use state::{DESTROYED, is_another};
@@ -52,14 +54,14 @@ pub struct Context {
     /// The error that the driver answered, after which nothing in the context works; 0 if none.
     lost: AtomicI32,
     /// The default streams of the context, once somebody asked for them.
-    streams: [Slot; 2],
+    streams: DefaultStreams,
     /// The captures of this library's that are under way in it.
     captures: Captures,
     /// Events by which the library tells when work in it is done, and that nobody uses now.
     own_events: OwnEvents,
 }
 
-object!(Context: Context, header);
+object!(Context: Context, header, claimed, let_go);
 
 /// What a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,7 +218,7 @@ impl Context {
             raw: Some(raw),
             id,
             lost: AtomicI32::new(0),
-            streams: [const { Slot::new() }; 2],
+            streams: DefaultStreams::default(),
             captures: Captures::default(),
             own_events: OwnEvents::default(),
         })
@@ -323,11 +325,6 @@ impl Context {
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
         self.header.label()
-    }
-
-    /// Where streams keep what they know of a default stream of the context.
-    pub(crate) fn stream_slot(&self, which: DefaultStream) -> &Slot {
-        &self.streams[which as usize]
     }
 
     /// The driver's functions.

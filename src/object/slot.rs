@@ -37,6 +37,12 @@ impl Kept for dyn Exposed {
     }
 }
 
+impl<V: Kept + ?Sized> Default for Slot<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<V: Kept + ?Sized> Slot<V> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(None))

@@ -3,6 +3,7 @@
 use super::{Stream, StreamKind};
 use crate::context::OwnEvent;
 use crate::driver::CallError;
+use crate::driver::calls::context::Current;
 use crate::driver::calls::host_function::is_capturing;
 use crate::driver::calls::stream::RawStream;
 use crate::object::error::{Error, Status};
@@ -79,12 +80,20 @@ impl Stream {
         Ok(if self.asked_whether_capturing()? { CapturedBy::Others } else { CapturedBy::Nobody })
     }
 
-    /// What the driver says. Of the legacy default stream it does not tell while a stream is captured that waits for that.
+    /// What the driver says.
     fn asked_whether_capturing(&self) -> Result<bool, Error> {
+        let _current = self.enter_if_default()?;
+        self.asked_there()
+    }
+
+    /// The same, where its context is current if it is a default stream. Of the legacy one the driver does not tell while a stream is
+    /// captured that waits for that.
+    fn asked_there(&self) -> Result<bool, Error> {
         if self.kind() == StreamKind::Legacy {
             self.context().check_legacy()?;
         }
-        self.here(|raw| is_capturing(self.driver().object_table(), raw))
+        let asked = is_capturing(self.context().table(), self.raw());
+        asked.map_err(|error| self.context().failed(error, self))
     }
 
     /// Whether work in the stream becomes part of a graph, instead of being done.
@@ -254,6 +263,25 @@ impl Stream {
     #[inline]
     pub(crate) fn check_not_capturing(&self, what: &str) -> Result<(), Error> {
         if self.may_be_capturing() && self.is_capturing()? { Err(self.under_capture(what)) } else { Ok(()) }
+    }
+
+    /// Begins a call that would invalidate a capture of the stream: refused while it is captured. Its context is current from then on if it
+    /// is a default stream.
+    #[inline]
+    pub(crate) fn enter_uncaptured(&self, what: &str) -> Result<Option<Current>, Error> {
+        let current = self.enter_if_default()?;
+        if self.may_be_capturing() {
+            self.check_uncaptured_there(what)?;
+        }
+        Ok(current)
+    }
+
+    fn check_uncaptured_there(&self, what: &str) -> Result<(), Error> {
+        let state = self.capturing.state.load(Relaxed);
+        if state & OURS != 0 || (state & ASK != 0 && self.asked_there()?) {
+            return Err(self.under_capture(what));
+        }
+        Ok(())
     }
 
     /// The refusal of something that would invalidate the capture of the stream.

@@ -37,7 +37,7 @@ enum Mark {
     Recorded(Recorded),
     /// It was done when this went.
     Earlier(Arc<Retired>),
-    /// Nothing: the driver did not record an event in the context.
+    /// Nothing: the driver did not record an event in the context, or recorded it in a capture.
     Unknown(Arc<Context>),
 }
 
@@ -67,19 +67,13 @@ impl Recorded {
         }
     }
 
-    /// Records the event again, for whom nobody waits; false if that told nobody anything. An event that was recorded in a capture is not to be
-    /// asked for: that would invalidate the capture, whoever's it is.
+    /// Records the event again, for whom nobody waits; false if that failed. Somebody may have begun to capture the stream since it was asked:
+    /// then the event tells of nothing, which is found out when somebody has to know.
     #[inline]
     fn again(&mut self, stream: &Stream) -> bool {
         self.stream = stream.raw().handle().addr();
         self.thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
-        match self.event.record(stream.raw()) {
-            Ok(()) => !stream.may_capture_now(),
-            Err(error) => {
-                unknown(stream, error);
-                false
-            }
-        }
+        self.event.record(stream.raw()).map_err(|error| unknown(stream, error)).is_ok()
     }
 
     fn is_in(&self, stream: &Stream) -> bool {
@@ -171,9 +165,12 @@ impl Launches {
             },
             None => (false, leaving),
         };
-        let is_unknown = |mark: &Mark| matches!(mark, Mark::Unknown(context) if !nothing_runs(context));
-        if !is_over && self.marks.iter().any(is_unknown) {
-            return leaving;
+        if !is_over {
+            self.marks.iter_mut().for_each(Mark::find_out);
+            let is_unknown = |mark: &Mark| matches!(mark, Mark::Unknown(context) if !nothing_runs(context));
+            if self.marks.iter().any(is_unknown) {
+                return leaving;
+            }
         }
         let (waits, has_gone) = if is_over { Default::default() } else { self.take_waits() };
         let retired = if waits.is_empty() {
@@ -228,10 +225,7 @@ impl Launches {
         }
         std::mem::forget(left);
         if let Some(driver) = driver {
-            leaked(
-                &driver,
-                &format!("what {exec} kept, since the driver recorded no event after its last launch"),
-            );
+            leaked(&driver, &format!("what {exec} kept, since no event tells when its last launch is done"));
         }
     }
 }
@@ -240,5 +234,15 @@ impl Mark {
     /// For what was just enqueued in a stream.
     fn of(stream: &Arc<Stream>) -> Self {
         if stream.is_ours_alone() { Self::InStream(Arc::clone(stream)) } else { Recorded::first(stream) }
+    }
+
+    /// Finds out whether its event tells of nothing, because it was recorded in a capture.
+    fn find_out(&mut self) {
+        let Self::Recorded(Recorded { event, .. }) = self else { return };
+        let context = event.context();
+        // Of a context that is gone nothing is asked.
+        if !nothing_runs(context) && !event.tells_of_work() {
+            *self = Self::Unknown(Arc::clone(context));
+        }
     }
 }

@@ -261,8 +261,7 @@ impl Exec {
     #[inline]
     pub unsafe fn launch(&self, stream: &Arc<Stream>) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
-        stream.check_not_capturing(NOT_CAPTURED)?;
-        let _current = stream.enter_if_default()?;
+        let _current = stream.enter_uncaptured(NOT_CAPTURED)?;
         let mut state = self.state.lock();
         if state.watched.is_some() {
             self.check_watched(&state)?;
@@ -301,8 +300,7 @@ impl Exec {
     /// As [`launch`](Self::launch).
     pub fn upload(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
-        stream.check_not_capturing(NOT_CAPTURED)?;
-        let _current = stream.enter_if_default()?;
+        let _current = stream.enter_uncaptured(NOT_CAPTURED)?;
         let mut state = self.state.lock();
         self.check_whole(&state)?;
         self.check_used(&mut state)?;

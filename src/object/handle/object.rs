@@ -10,6 +10,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
+#[cfg(feature = "capi")]
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::Weak;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -228,6 +230,18 @@ impl<'guard, T> Ref<'guard, T> {
             // SAFETY: this object is there until the guard ends; the caller vouches that it holds the other.
             false => unsafe { Ref::lent(Arc::as_ptr(part)) },
         }
+    }
+
+    /// The same by where it is, of a lent object.
+    ///
+    /// # Safety
+    /// This is lent, and holds the other in an `Arc` as long as it is: the pointer is that of the `Arc`.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) unsafe fn part_at<U>(&self, part: NonNull<U>) -> Ref<'guard, U> {
+        debug_assert!(self.is_lent());
+        // SAFETY: this object is there until the guard ends; the caller vouches that it holds the other.
+        unsafe { Ref::lent(part.as_ptr()) }
     }
 
     /// The same, held without the guard.

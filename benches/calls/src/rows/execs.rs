@@ -103,7 +103,8 @@ fn raw_exec(w: &World, count: usize) -> (CUgraphExec, Vec<CUgraphNode>) {
 }
 
 fn raw_launch(w: &'static World, stream: CUstream, is_marked: bool) -> Option<Burst> {
-    let (launch, record) = (entry!(w.raw.table, cuGraphLaunch_10000), entry!(w.raw.table, cuEventRecord_2000));
+    let (launch, record) =
+        (entry!(w.raw.table, cuGraphLaunch_10000), entry!(w.raw.table, cuEventRecord_2000));
     let (exec, event) = (raw_exec(w, 1).0, w.raw.event);
     burst!({
         raw!(launch(exec, stream));
