@@ -142,7 +142,7 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
         let (state, other) = Tree::lock_two(first, second);
         let pair = Self { trees, outer: state, inner: other };
         for graph in [outer, inner] {
-            graph.object.check_usable()?;
+            graph.check_usable()?;
         }
         Ok(pair)
     }

@@ -66,7 +66,7 @@ impl Node {
         let tree = &copy.definition.tree;
         let (own, other) = Tree::lock_two(&self.tree, tree);
         let native = own.node(self.object.check_there()?).native;
-        copy.object.check_usable()?;
+        copy.check_usable()?;
         let mut state = other.unwrap_or(own);
         let found = state.graph(copy.object.id).native.find_copy(native).map_err(|error| {
             let mut failure = tree.failed(error, self.object.as_ref());

@@ -299,11 +299,17 @@ impl Graph {
         objects.into_iter().map(graph).collect()
     }
 
-    /// Keeps others from editing; refused if the graph was removed, or is being recaptured.
+    /// Keeps others from editing; refused if the graph was removed, and while any part of the definition is recaptured.
     fn lock(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.definition.tree.lock();
-        self.object.check_usable()?;
+        self.check_usable()?;
         Ok(state)
+    }
+
+    /// Refuses a graph that was removed, and one of which any part of the definition is recaptured. Asked under the lock.
+    fn check_usable(&self) -> Result<(), Error> {
+        self.object.check_there()?;
+        self.definition.tree.root().check_usable()
     }
 
     /// The same for whoever adds to it; refused while any part of the definition is recaptured.

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::driver::{Choice, OpenOptions};
 use crate::event::{Event, EventOptions};
+use crate::graph::{ExecOptions, Graph};
 use crate::object::callback::{Owner, flush_callbacks};
 use crate::op::HostFunction;
 use crate::op::capture::Sink;
@@ -126,4 +127,28 @@ fn an_event_of_captures_stands_for_work_again() {
     assert!(scene.captured().wait_event(&scene.event).is_err());
     scene.stream.synchronize().expect("nothing captures it");
     scene.ends_with(0);
+}
+
+/// A recapture refuses graphs with graphs in them, and nobody adds one meanwhile; what is part of a graph asks for the whole all the same.
+#[test]
+fn what_is_part_of_a_graph_is_not_used_while_the_whole_is_recaptured() {
+    let scene = Scene::new();
+    let graph = || Graph::create(scene.stream.context()).expect("there is room");
+    let (whole, other) = (graph(), graph());
+    let (node, child) = whole.add_child(&[], &other).expect("it is embedded");
+    let copy = whole.duplicate().expect("it is copied");
+    whole.object.set_captured(true);
+    assert!(child.nodes().is_err() && child.edges().is_err() && child.native().is_err());
+    assert!(child.duplicate().is_err() && other.add_child(&[], &child).is_err());
+    assert!(child.add_child(&[], &other).is_err());
+    assert!(child.add_edges(&[]).is_err() && node.remove().is_err());
+    let exec = copy.instantiate(&ExecOptions::default(), None).expect("it is instantiated");
+    let node = copy.nodes().expect("it is there").remove(0);
+    // SAFETY: nothing is used.
+    assert!(unsafe { exec.set_child(&node, &child) }.is_err());
+    whole.object.set_captured(false);
+    assert_eq!(child.nodes().expect("it is there").len(), 0);
+    // SAFETY: as above.
+    unsafe { exec.set_child(&node, &child) }.expect("they are alike");
+    assert!(child.add_child(&[], &other).is_ok());
 }

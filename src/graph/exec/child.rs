@@ -173,7 +173,7 @@ impl<'a> Both<'a> {
             let source = source.lock();
             Self { own: own.lock(), source: Some(source) }
         };
-        graph.object.check_usable()?;
+        graph.check_usable()?;
         Ok(both)
     }
 
