@@ -20,7 +20,7 @@ static cushim_status launch_kernel(cushim_stream stream) {
 }
 static cushim_status fill(cushim_stream stream) { return fill_bytes(stream, memory, 0, 4); }
 static cushim_status copy(cushim_stream stream) {
-  const cushim_endpoint to = cushim_at_device(slot(1)), from = cushim_at_device(slot(0));
+  const cushim_endpoint to = cushim_endpoint_device(slot(1)), from = cushim_endpoint_device(slot(0));
   return cushim_stream_copy(stream, &to, &from, 4);
 }
 static cushim_status record(cushim_stream stream) { return cushim_event_record(all.event, stream); }
