@@ -82,6 +82,30 @@ static void several_contexts(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* Copies and memsets of an exec stay with the memory of their contexts. On two devices the destination of a copy may move. */
+static void memory_of_another_context(void) {
+  const cushim_endpoint here = at_here(0), next = at_here(1), other = at_there(0);
+  cushim_graph graph = new_graph();
+  cushim_node fill = NULL, copy = NULL;
+  cushim_exec exec;
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &here, 7, 4, 1, &fill));
+  CHECK_OK(cushim_graph_add_copy(graph, &fill, 1, &next, &here, 4, &copy));
+  exec = new_exec(graph);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_fill(fill, exec, &other, 8, 4, 1));
+  CHECK_CONTAINS(last_message(), "keeps the context of its memory in an exec");
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy(copy, exec, NULL, &other, 4));
+  CHECK_CONTAINS(last_message(), "the context of its memory");
+  if (devices == 1) {
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy(copy, exec, &other, NULL, 4));
+    CHECK_CONTAINS(last_message(), "the context of its memory");
+  }
+  CHECK(result_of_exec(exec) == 7); /* as it was */
+  CHECK_OK(cushim_node_set_fill(fill, exec, &here, 8, 4, 1));
+  CHECK(result_of_exec(exec) == 8);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 /* The graph keeps the contexts of its nodes: their last handles may go before it is launched. */
 static void contexts_are_kept(void) {
   const cushim_context before = context;
@@ -199,6 +223,7 @@ int main(void) {
     else CHECK_OK(cushim_context_create(device, NULL, &context));
     CHECK_OK(cushim_context_allocate(context, NUMBERS * 4, &there));
     several_contexts();
+    memory_of_another_context();
     contexts_are_kept();
     moved_in_the_graph();
     allocations();

@@ -202,6 +202,34 @@ pub(super) fn memsets(t: &mut Lines, s: &Scene) {
                 let (exec, copy, context) = (s.exec(graph)?, s.copying(), s.elsewhere()?.context);
                 Ok(call!(s.cu, cuGraphExecMemcpyNodeSetParams_10020(exec, node, &raw const copy, context)))
             }),
+            ("memset: another context's memory; with that context; run", |s| {
+                let graph = s.graph()?;
+                let node = s.node(graph, &[], s.fill(1))?;
+                let (exec, there) = (s.exec(graph)?, s.elsewhere()?);
+                let fill = CUDA_MEMSET_NODE_PARAMS_v1 { dst: there.memory, ..s.filling(2) };
+                let set = |context| {
+                    call!(s.cu, cuGraphExecMemsetNodeSetParams_10020(exec, node, &raw const fill, context))
+                };
+                Ok(Answer::all([set(s.context), set(there.context), s.launched(exec)]))
+            }),
+            ("copy: another context's memory as source; destination", |s| {
+                let graph = s.graph()?;
+                let node = s.node(graph, &[], s.copy())?;
+                let (exec, memory) = (s.exec(graph)?, s.elsewhere()?.memory);
+                let from = CUDA_MEMCPY3D_v2 { srcDevice: memory, ..s.copying() };
+                let to = CUDA_MEMCPY3D_v2 { dstDevice: memory, ..s.copying() };
+                let set = |copy: &CUDA_MEMCPY3D_v2| {
+                    call!(s.cu, cuGraphExecMemcpyNodeSetParams_10020(exec, node, copy, s.context))
+                };
+                Ok(Answer::all([set(&from), set(&to), s.launched(exec)]))
+            }),
+            ("memset of another context's memory: own memory", |s| {
+                let (graph, fill) = (s.graph()?, s.filling(1));
+                let there = CUDA_MEMSET_NODE_PARAMS_v1 { dst: s.elsewhere()?.memory, ..fill };
+                let node = s.node(graph, &[], Work::Fill(there))?;
+                let exec = s.exec(graph)?;
+                Ok(call!(s.cu, cuGraphExecMemsetNodeSetParams_10020(exec, node, &raw const fill, s.context)))
+            }),
         ],
     );
 }

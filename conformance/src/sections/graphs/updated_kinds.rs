@@ -135,6 +135,14 @@ pub(super) const MEMORY: &[Pair] = &[
             filled(s, |fill| fill.dst = address)
         },
     ),
+    (
+        "memset: another context's memory",
+        |s| filled(s, |_| {}),
+        |s| {
+            let address = s.elsewhere()?.memory;
+            filled(s, |fill| fill.dst = address)
+        },
+    ),
     ("memset: another width", |s| filled(s, |_| {}), |s| filled(s, |fill| fill.width = 8)),
     ("memset: other elements", |s| filled(s, |_| {}), |s| filled(s, |fill| fill.elementSize = 1)),
     ("memset: rows", |s| filled(s, |_| {}), |s| rows(s, |_| {})),
@@ -148,6 +156,22 @@ pub(super) const MEMORY: &[Pair] = &[
         "copy: other memory",
         |s| copied(s, |_| {}),
         |s| copied(s, |copy| (copy.srcDevice, copy.dstDevice) = (s.there, s.here)),
+    ),
+    (
+        "copy: another context's memory as source",
+        |s| copied(s, |_| {}),
+        |s| {
+            let address = s.elsewhere()?.memory;
+            copied(s, |copy| copy.srcDevice = address)
+        },
+    ),
+    (
+        "copy: another context's memory as destination",
+        |s| copied(s, |_| {}),
+        |s| {
+            let address = s.elsewhere()?.memory;
+            copied(s, |copy| copy.dstDevice = address)
+        },
     ),
     ("copy: another size", |s| copied(s, |_| {}), |s| copied(s, |copy| copy.WidthInBytes = 32)),
     ("copy: an offset", |s| copied(s, |_| {}), |s| copied(s, |copy| copy.srcXInBytes = 32)),

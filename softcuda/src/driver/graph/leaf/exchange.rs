@@ -11,6 +11,7 @@ use crate::abi::sys::{
     CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
     CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE, CUgraphExecUpdateResult,
 };
+use crate::driver::memory::span::{Place, Source, Span};
 use crate::driver::operation::copy::Side;
 use crate::driver::peer::reaches;
 
@@ -91,7 +92,18 @@ fn fits_copy(old: &CopyNode, new: &CopyNode) -> bool {
         return false;
     }
     let stays = |(old, new): (&Side, &Side)| old.span.device() == new.span.device();
-    fits(from) && fits(to) && stays(from) && (stays(to) || is_open(to))
+    let moves_within = |(old, new): (&Side, &Side)| stays((old, new)) && keeps_context(&old.span, &new.span);
+    fits(from) && fits(to) && moves_within(from) && if stays(to) { moves_within(to) } else { is_open(to) }
+}
+
+/// Whether memory of the one context stands for memory of the other: on one device only its own does (measured). Memory of pools and of
+/// graphs is no context's.
+fn keeps_context(old: &Span, new: &Span) -> bool {
+    let plain = |span: &Span| span.place() == Place::Device && span.source() == Source::Plain;
+    match (old.owner(), new.owner()) {
+        (Some(before), Some(after)) if plain(old) && plain(new) => before.id() == after.id(),
+        _ => true,
+    }
 }
 
 /// Whether memory of the one kind stands for memory of the other.
@@ -109,7 +121,7 @@ fn is_open((old, new): (&Side, &Side)) -> bool {
 
 /// One row can become another one; of more rows only the place and the value can be others (measured).
 fn fits_fill(old: &FillNode, new: &FillNode) -> bool {
-    if old.fill.span.device() != new.fill.span.device() {
+    if old.fill.span.device() != new.fill.span.device() || !keeps_context(&old.fill.span, &new.fill.span) {
         return false;
     }
     let (old, new) = (&old.params, &new.params);
