@@ -5228,8 +5228,14 @@ cushim_status cushim_condition_create(cushim_graph graph,
 
 /*
  * Returns the number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists in the
- * driver from now on. As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`), which is
- * checked.
+ * driver from now on.
+ *
+ * As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`). A kernel may also get the
+ * number as bytes, inside a struct, or in a packed block; cushim then does not know that the kernel sets the
+ * condition. The driver numbers the conditions of each graph from 1, so a number cannot be told from other values.
+ * What is refused of a condition argument is then up to you: a kernel must not set a condition of another graph, one
+ * that no node used when the exec was instantiated, or, after `cushim_node_set_child`, one that the exec does not
+ * have. Such a launch sets a condition that happens to have the same number, or corrupts the context.
  *
  * @param[in] condition The condition.
  * @param[out] native The number, a `CUgraphConditionalHandle`.
@@ -5303,7 +5309,8 @@ cushim_status cushim_graph_add_kernel(cushim_graph graph,
                                       cushim_node *node);
 
 /*
- * Adds a node that runs a kernel, with all arguments in one block, as `cushim_kernel_launch_packed` takes it.
+ * Adds a node that runs a kernel, with all arguments in one block, as `cushim_kernel_launch_packed` takes it. A
+ * condition in the block is not known to be one: see `cushim_condition_native`.
  *
  * @param[in] graph The graph.
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.

@@ -561,6 +561,47 @@ static void bound_to_what_is_around(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/*
+ * A kernel that gets the number as bytes or in a block sets the condition like any other. What is known of conditions as arguments, nobody
+ * knows of it: the driver alone says what becomes of its graph.
+ */
+static void as_a_number(void) {
+  int packed;
+  for (packed = 0; packed < 2; packed++) {
+    cushim_graph graph = new_graph(), empty = new_graph(), inner = NULL, body = NULL, clone = (cushim_graph)NOT_NULL;
+    cushim_condition condition = new_condition(graph, 0);
+    cushim_node child = NULL, told = NULL;
+    cushim_exec exec = (cushim_exec)NOT_NULL;
+    struct {
+      uint64_t condition;
+      uint32_t value;
+    } block = {0, 1};
+    cushim_arg args[2], known[2];
+    uint64_t room[2];
+    size_t count = 0;
+    CHECK_OK(cushim_graph_add_child(graph, NULL, 0, empty, CUSHIM_CHILD_CLONE, &child, &inner));
+    CHECK_OK(cushim_condition_native(condition, &block.condition));
+    args[0] = CUSHIM_ARG(block.condition);
+    args[1] = CUSHIM_ARG(block.value);
+    if (packed) CHECK_OK(cushim_graph_add_kernel_packed(inner, NULL, 0, conditions.set, NULL, &block, 12, &told));
+    else CHECK_OK(cushim_graph_add_kernel(inner, NULL, 0, conditions.set, NULL, args, 2, &told));
+    add_conditional(graph, child, condition, CUSHIM_CONDITIONAL_IF, 1, &body);
+    add_append(body, NULL, 0, 1);
+    CHECK(result_of(graph) == 1);
+    if (!packed || version >= 12040) { /* before, nobody knows where a block has which argument */
+      CHECK_OK(cushim_node_get_arguments(told, NULL, known, 2, &count, room, sizeof room, NULL));
+      CHECK(count == 2 && known[0].kind == CUSHIM_ARG_BYTES && *(const uint64_t *)known[0].value == block.condition);
+    }
+    CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_clone(inner, &clone));
+    CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_add_child(empty, NULL, 0, inner, CUSHIM_CHILD_CLONE, NULL, NULL));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_create(inner, NULL, &exec, NULL));
+    CHECK(clone == NULL && exec == NULL);
+    CHECK(result_of(graph) == 1);
+    CHECK_OK(cushim_graph_destroy(empty));
+    CHECK_OK(cushim_graph_destroy(graph));
+  }
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -586,6 +627,7 @@ int main(void) {
       changes();
       kept_by_a_body();
       bound_to_what_is_around();
+      as_a_number();
       close_conditions();
     }
   }

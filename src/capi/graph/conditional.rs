@@ -133,8 +133,14 @@ pub unsafe extern "C" fn cushim_condition_create(
 }
 
 /// Returns the number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists in the
-/// driver from now on. As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`), which is
-/// checked.
+/// driver from now on.
+///
+/// As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`). A kernel may also get the
+/// number as bytes, inside a struct, or in a packed block; cushim then does not know that the kernel sets the
+/// condition. The driver numbers the conditions of each graph from 1, so a number cannot be told from other values.
+/// What is refused of a condition argument is then up to you: a kernel must not set a condition of another graph, one
+/// that no node used when the exec was instantiated, or, after `cushim_node_set_child`, one that the exec does not
+/// have. Such a launch sets a condition that happens to have the same number, or corrupts the context.
 ///
 /// @param[in] condition The condition.
 /// @param[out] native The number, a `CUgraphConditionalHandle`.

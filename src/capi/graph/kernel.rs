@@ -63,7 +63,8 @@ pub unsafe extern "C" fn cushim_graph_add_kernel(
     }
 }
 
-/// Adds a node that runs a kernel, with all arguments in one block, as `cushim_kernel_launch_packed` takes it.
+/// Adds a node that runs a kernel, with all arguments in one block, as `cushim_kernel_launch_packed` takes it. A
+/// condition in the block is not known to be one: see `cushim_condition_native`.
 ///
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
