@@ -20,4 +20,5 @@ mod interface;
 mod interpreters;
 mod kernels;
 mod linking;
+mod python;
 mod softcuda;

@@ -1,0 +1,68 @@
+"""The CUDA driver by Python's habits: streams, events, memory, kernels and graphs, on any driver, or one in software.
+
+    import cushim
+
+    device = cushim.Driver().device(0)
+    context = device.primary_context()
+    stream = context.create_stream()
+    buffer = device.allocate(stream, 4096)
+    stream.fill(buffer, 42)
+    numbers = bytearray(4096)
+    stream.copy(numbers, buffer)
+    stream.synchronize()
+
+Every call that enqueues work takes a stream. A call that fails raises a `CushimError`, whose message says what to do.
+"""
+
+from __future__ import annotations
+
+from ._arguments import Parameter
+from ._callbacks import drain, drain_fd, flush, log_to_logging
+from ._capture import Capture
+from ._context import Context
+from ._driver import Device, Driver
+from ._endpoint import Part, Pointer
+from ._errors import (
+    CushimError,
+    DriverNotFound,
+    Forked,
+    GraphRefused,
+    InvalidArgument,
+    InvalidHandle,
+    OutOfMemory,
+    StreamRequired,
+    Unsupported,
+)
+from ._event import Event
+from ._graph import Condition, Exec, Graph, Node
+from ._kernel import Kernel, Library, launch
+from ._memory import Buffer, Resource, View
+from ._stream import CURRENT, Stream, current_stream
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._enums import *
+    from ._records import *
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """The enumerations, which are loaded when the first is used."""
+    if not name.startswith("_"):
+        from . import _enums, _records
+
+        for module in (_enums, _records):
+            if name in module.__all__:
+                return getattr(module, name)
+    raise AttributeError(f"module 'cushim' has no attribute {name!r}")
+
+
+__all__ = [
+    "CURRENT", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound", "Event", "Exec",
+    "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library", "Node", "OutOfMemory",
+    "Parameter", "Part", "Pointer", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "current_stream", "drain",
+    "drain_fd", "flush", "launch", "log_to_logging",
+]

@@ -1,0 +1,144 @@
+"""The driver and its devices."""
+
+from __future__ import annotations
+
+import uuid
+
+from ._handles import DeviceBase, DriverBase
+from ._object import borrowed, check, ffi, handle, lib, owned, sized, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, List, Optional, Tuple
+
+    from ._context import Context
+    from ._memory import Buffer, Resource
+    from ._stream import Stream
+
+
+class Driver(DriverBase, of=True):
+    """An open driver.
+
+    `driver` is "auto", "software", "none" or the path of a library; None: what the environment variable CUSHIM_DRIVER says,
+    or else "auto". Opening a driver again gives another handle of it, which is equal to the first.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, driver: Optional[str] = None, flags: int = 0) -> None:
+        options = sized("cushim_driver_options")
+        name = None if driver is None else ffi.new("char[]", str(driver).encode())
+        if name is not None:
+            options.driver = name
+        options.flags = flags
+        place = ffi.new("cushim_driver *")
+        check(lib.cushim_driver_open(options, place))
+        self._set(place[0])
+
+    @property
+    def version(self) -> Tuple[int, int]:
+        """The CUDA version that the driver reports, such as (12, 4)."""
+        version = self.info.version
+        return version // 1000, version % 1000 // 10
+
+    @property
+    def devices(self) -> List[Device]:
+        """All devices, by their ordinals."""
+        count = ffi.new("int32_t *")
+        check(lib.cushim_driver_get_device_count(self._h, count))
+        return [self.device(ordinal) for ordinal in range(count[0])]
+
+    def device(self, ordinal: int = 0) -> Device:
+        """A device by its ordinal."""
+        place = ffi.new("cushim_device *")
+        check(lib.cushim_driver_get_device(self._h, ordinal, place))
+        device: Device = borrowed("device", place[0])
+        return device
+
+    def current_context(self) -> Optional[Context]:
+        """The context that is current on the calling thread, if cushim owns it."""
+        place, native = ffi.new("cushim_context *"), ffi.new("CUcontext *")
+        check(lib.cushim_context_get_current(self._h, place, native))
+        context: Optional[Context] = borrowed("context", place[0])
+        return context
+
+    def wrap(self, pointer: int, bytes: int, owner: Any = None, resource: Optional[Resource] = None,
+             stream: Optional[Stream] = None) -> Buffer:
+        """A buffer of memory that was allocated elsewhere. `owner` is kept alive until the last use of the buffer; a
+        resource frees the memory then, in the order of the stream if it is stream-ordered."""
+        from ._callbacks import lend
+        from ._handles import ResourceBase, StreamBase
+
+        place = ffi.new("cushim_buffer *")
+        with lend(owner) as owners:
+            check(lib.cushim_buffer_wrap(
+                self._h, ffi.NULL if stream is None else handle(stream, StreamBase, "stream"), pointer, bytes,
+                ffi.NULL if resource is None else handle(resource, ResourceBase, "resource"), owners, place,
+            ))
+        buffer: Buffer = owned("buffer", place[0])
+        return buffer
+
+    def from_dlpack(self, tensor: Any) -> Buffer:
+        """A buffer of the memory of a tensor of another library (anything that has `__dlpack__`), which it keeps alive.
+        DLPack orders nothing: the other library's work on the tensor must be done, or be waited for."""
+        from ._dlpack import take
+
+        return take(self, tensor)
+
+
+class Device(DeviceBase, of=True):
+    """A device of a driver."""
+
+    __slots__ = ()
+
+    @property
+    def uuid(self) -> uuid.UUID:
+        """The UUID of the device."""
+        place = ffi.new("uint8_t[16]")
+        check(lib.cushim_device_get_uuid(self._h, place))
+        return uuid.UUID(bytes=bytes(place))
+
+    @property
+    def compute_capability(self) -> Tuple[int, int]:
+        """The compute capability, such as (9, 0)."""
+        return self.get_attribute(75), self.get_attribute(76)
+
+    @property
+    def features(self) -> List[str]:
+        """What the device can do, of what not each can."""
+        names: List[str] = []
+        while lib.cushim_feature_name(len(names)):
+            names.append(text(lib.cushim_feature_name(len(names))))
+        return [name for name in names if self.supports(name)]
+
+    def primary_context(self) -> Context:
+        """The primary context, which the CUDA runtime, and whatever is made with it, uses too."""
+        place = ffi.new("cushim_context *")
+        check(lib.cushim_context_retain_primary(self._h, place))
+        context: Context = owned("context", place[0])
+        return context
+
+    def create_context(self, flags: int = 0) -> Context:
+        """A context of its own; `flags` are `CtxFlags`."""
+        options = sized("cushim_context_options")
+        options.flags = flags
+        place = ffi.new("cushim_context *")
+        check(lib.cushim_context_create(self._h, options, place))
+        context: Context = owned("context", place[0])
+        return context
+
+    def allocate(self, stream: Optional[Stream], bytes: int) -> Buffer:
+        """A buffer of the device's resource, in stream order."""
+        return self.resource.allocate(stream, bytes)
+
+    def create_pool(self, choice: int = 2, max_size: int = 0, handle_types: int = 0) -> Resource:
+        """A memory pool of the device; `choice` is a `PoolChoice`, by default a new one."""
+        options = sized("cushim_device_pool_options")
+        options.choice, options.max_size, options.handle_types = choice, max_size, handle_types
+        place = ffi.new("cushim_resource *")
+        check(lib.cushim_resource_create_device_pool(self._h, options, place))
+        resource: Resource = owned("resource", place[0])
+        return resource
+
+
+__all__ = ["Device", "Driver"]

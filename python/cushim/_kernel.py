@@ -1,0 +1,103 @@
+"""Loaded code, its kernels, and launches."""
+
+from __future__ import annotations
+
+from ._arguments import Frame
+from ._handles import KernelBase, LibraryBase, StreamBase
+from ._object import Closing, check, failure, ffi, handle, lib, owned, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, List, Optional, Tuple, Union
+
+    from ._stream import Stream
+
+    Dim = Union[int, Tuple[int, ...]]
+
+
+class Library(LibraryBase, Closing, of=True):
+    """Loaded code. Its kernels keep it loaded."""
+
+    __slots__ = ()
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel by its name in the code."""
+        place = ffi.new("cushim_kernel *")
+        check(lib.cushim_kernel_create(self._h, name.encode(), place))
+        kernel: Kernel = owned("kernel", place[0])
+        return kernel
+
+    __getitem__ = kernel
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kernel_names)
+
+    @property
+    def kernel_names(self) -> List[str]:
+        """The names of its kernels; needs CUDA 12.4."""
+        count = ffi.new("size_t *")
+        check(lib.cushim_library_get_kernel_count(self._h, count))
+        return [text_of(lib.cushim_library_get_kernel_name, self._h, i) for i in range(count[0])]
+
+
+class Kernel(KernelBase, Closing, of=True):
+    """A kernel: a function of loaded code that a device executes."""
+
+    __slots__ = ("_sizes_known", "_frames")
+    _sizes_known: Optional[Tuple[int, ...]]
+    _frames: List[Frame]
+
+    def _set(self, h: Any, owned: bool = True, keeps: Any = None) -> None:
+        super()._set(h, owned, keeps)
+        self._sizes_known = None
+        self._frames = []
+
+    @property
+    def parameter_sizes(self) -> Tuple[int, ...]:
+        """The bytes of each parameter. Drivers before CUDA 12.4 do not tell."""
+        if self._sizes_known is None:
+            count, size = ffi.new("size_t *"), ffi.new("size_t *")
+            check(lib.cushim_kernel_get_parameter_count(self._h, count))
+            sizes = []
+            for index in range(count[0]):
+                check(lib.cushim_kernel_get_parameter(self._h, index, ffi.NULL, size))
+                sizes.append(size[0])
+            self._sizes_known = tuple(sizes)
+        return self._sizes_known
+
+    def launch(self, stream: Stream, grid: Dim, block: Dim, *arguments: Any, **config: Any) -> None:
+        """Enqueues the kernel; see `cushim.launch`."""
+        # A frame belongs to one call at a time; popping and appending are atomic.
+        frame = self._frames.pop() if self._frames else Frame(self)
+        try:
+            frame.set(grid, block, arguments, config)
+            try:
+                status = lib.cushim_kernel_launch(self._h, stream._h, frame.config, frame.items, frame.count)
+            except (AttributeError, TypeError):
+                status = lib.cushim_kernel_launch(
+                    self._h, handle(stream, StreamBase, "stream"), frame.config, frame.items, frame.count
+                )
+            if status:
+                raise failure(status)
+            frame.lent.clear()
+        finally:
+            frame.done()
+            self._frames.append(frame)
+
+
+def launch(kernel: Kernel, stream: Stream, grid: Dim, block: Dim, *arguments: Any, **config: Any) -> None:
+    """Enqueues a kernel in a stream.
+
+    `grid` and `block` are numbers or tuples of up to three. Arguments are given to the kernel's parameters in order:
+
+    - an `int`, `float` or `bool` as a number of the parameter's size (from CUDA 12.4 on; before, drivers do not tell sizes)
+    - a number of NumPy or ctypes, a structure of ctypes, or `bytes`, as they are
+    - a `Buffer`, a part of one, an array with `__cuda_array_interface__`, a `Pointer`, or None, as an address
+    - a `Parameter`, whose value `Exec.set` changes, and a `Condition`
+
+    Further options: `shared_bytes`, `cluster` (as `grid`), `flags` (`LaunchFlags`), `priority`.
+    """
+    kernel.launch(stream, grid, block, *arguments, **config)
+
+
+__all__ = ["Kernel", "Library", "launch"]

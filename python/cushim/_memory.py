@@ -1,0 +1,163 @@
+"""Memory: buffers, and the resources that they come from."""
+
+from __future__ import annotations
+
+from ._endpoint import Part
+from ._handles import BufferBase, ResourceBase, StreamBase
+from ._object import Closing, borrowed, check, ffi, handle, lib, owned, perhaps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, Optional, Tuple
+
+    from ._driver import Device
+    from ._stream import Stream
+
+
+class Resource(ResourceBase, Closing, of=True):
+    """A source of memory. Buffers keep theirs alive."""
+
+    __slots__ = ()
+
+    def allocate(self, stream: Optional[Stream], bytes: int) -> Buffer:
+        """A buffer, in stream order if the resource is; its memory is freed in the order of that stream. Resources that are not
+        stream-ordered need no stream."""
+        place = ffi.new("cushim_buffer *")
+        check(lib.cushim_buffer_create(self._h, perhaps(stream, StreamBase, "stream"), bytes, place))
+        buffer: Buffer = owned("buffer", place[0])
+        return buffer
+
+    def scratch(self, stream: Stream, source: Any) -> Buffer:
+        """A buffer with a copy of a host array, in stream order."""
+        data = ffi.from_buffer(source)
+        place = ffi.new("cushim_buffer *")
+        check(lib.cushim_buffer_create_scratch(self._h, handle(stream, StreamBase, "stream"), data, len(data), place))
+        buffer: Buffer = owned("buffer", place[0])
+        return buffer
+
+    def set_peers(self, devices: Iterable[Device]) -> None:
+        """Which other devices can use the memory of a pool."""
+        from ._handles import DeviceBase
+
+        handles = [handle(device, DeviceBase, "devices") for device in devices]
+        check(lib.cushim_resource_set_peers(self._h, ffi.new("cushim_device[]", handles), len(handles)))
+
+
+class Buffer(BufferBase, Closing, of=True):
+    """Memory of any kind, freed when it is no longer used: in stream order, if its resource is stream-ordered. Work in a stream
+    does not keep it, graphs do. `buffer[16:64]` is a part of it, for copies and fills."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return int(lib.cushim_buffer_size(self._h))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, bytes: slice) -> Part:
+        if not isinstance(bytes, slice):
+            raise TypeError(f"a part of a buffer is buffer[start:end], not buffer[{bytes!r}]")
+        start, end, step = bytes.indices(len(self))
+        if step != 1:
+            raise ValueError(f"a part of a buffer has a step of 1, not {step}")
+        return Part(self, start, max(end - start, 0))
+
+    def close(self, stream: Optional[Stream] = None) -> None:
+        """Gives the buffer up. Its memory is freed after the work that is now in the stream, by default in that of
+        `self.stream`."""
+        if stream is None or not self._owned:
+            return super().close()
+        self._number()
+        check(lib.cushim_buffer_destroy_on(self._h, handle(stream, StreamBase, "stream")))
+        self._owned = False
+
+    def copy(self, stream: Stream) -> Buffer:
+        """A copy of the buffer, of the same resource, in stream order."""
+        place = ffi.new("cushim_buffer *")
+        check(lib.cushim_buffer_create_copy(self._h, handle(stream, StreamBase, "stream"), place))
+        buffer: Buffer = owned("buffer", place[0])
+        return buffer
+
+    def host(self) -> memoryview:
+        """The bytes of memory that the host can use: page-locked or managed. The view keeps the buffer alive. Work that
+        writes them must be done, as after `stream.synchronize()`."""
+        if not self.properties.host_accessible:
+            raise ValueError(f"the host cannot access {self!r}: copy it to an array with stream.copy(array, buffer)")
+        kept = borrowed("buffer", self._h)
+        memory = ffi.gc(ffi.cast("char *", self.pointer), lambda _: kept.close())
+        return memoryview(ffi.buffer(memory, self.size))
+
+    def view(self, dtype: str, shape: Optional[Tuple[int, ...]] = None) -> View:
+        """The buffer as a contiguous array, for other libraries; `dtype` is that of NumPy, such as "float32" or "<f4"."""
+        return View(self, dtype, shape)
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        return self.view("|u1").__cuda_array_interface__
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.view("|u1").__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        from ._dlpack import device_of
+
+        return device_of(self)
+
+
+# DLPack's code of each kind of NumPy's types.
+CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+NAMES = {"bool": "|b1", "int": "<i", "uint": "<u", "float": "<f", "complex": "<c"}
+
+
+class View:
+    """A buffer as an array, for other libraries."""
+
+    __slots__ = ("buffer", "typestr", "shape")
+
+    def __init__(self, buffer: Buffer, dtype: Any, shape: Optional[Tuple[int, ...]]) -> None:
+        self.buffer = buffer
+        self.typestr = typestr(dtype)
+        item = int(self.typestr[2:])
+        self.shape = (buffer.size // item,) if shape is None else tuple(shape)
+        total = item
+        for length in self.shape:
+            total *= length
+        if total > buffer.size:
+            raise ValueError(f"an array of shape {self.shape} and type {self.typestr} has {total} bytes, the buffer {buffer.size}")
+
+    def __repr__(self) -> str:
+        return f"<{self.typestr} {self.shape} in {self.buffer!r}>"
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        if not self.buffer.properties.device_accessible:
+            raise AttributeError("the memory is the host's: use __dlpack__")
+        stream = self.buffer.stream
+        kind = 0 if stream is None else int(stream.kind)
+        number = {0: None, 3: 1, 4: 2}[kind] if stream is None or kind > 2 else stream.native
+        return {"shape": self.shape, "typestr": self.typestr, "data": (self.buffer.pointer, False), "version": 3,
+                "strides": None, "stream": number}
+
+    def __dlpack__(self, **options: Any) -> Any:
+        from ._dlpack import give
+
+        return give(self.buffer, CODES[self.typestr[1]], 8 * int(self.typestr[2:]), self.shape, **options)
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return self.buffer.__dlpack_device__()
+
+
+def typestr(dtype: Any) -> str:
+    """NumPy's short text for a type that is named in any of its ways."""
+    name = getattr(dtype, "str", None) or str(getattr(dtype, "__name__", dtype))
+    stem = name.rstrip("0123456789")
+    if stem in NAMES:
+        bits = name[len(stem):]
+        name = NAMES[stem] if stem == "bool" else NAMES[stem] + str(int(bits or 64) // 8)
+    if name[:1] not in "<|=" or name[1:2] not in CODES or not name[2:].isdigit():
+        raise ValueError(f"`dtype` is a number's type such as float32 or <f4, not {dtype!r}")
+    return name
+
+
+__all__ = ["Buffer", "Resource", "View"]

@@ -1,0 +1,121 @@
+"""Streams: queues of work."""
+
+from __future__ import annotations
+
+from ._endpoint import Pair, target
+from ._handles import StreamBase
+from ._object import borrowed, check, failure, ffi, handle, lib, owned, sized
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional, Tuple
+
+    from ._capture import Capture
+    from ._event import Event
+
+
+class Stream(StreamBase, of=True):
+    """A stream of a context. In a `with` statement it is the calling thread's current stream, which `cushim.CURRENT` stands for
+    and `cushim.current_stream()` returns; no call takes it unless one of them is passed."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Stream:
+        check(lib.cushim_stream_push_current(self._h))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        check(lib.cushim_stream_pop_current(ffi.NULL))
+
+    def __cuda_stream__(self) -> Tuple[int, int]:
+        return 0, self.native
+
+    def synchronize(self, timeout: Optional[float] = None) -> bool:
+        """Waits until all work in the stream is done, or so many seconds are over: whether it is done."""
+        if timeout is None:
+            check(lib.cushim_stream_synchronize(self._h))
+            return True
+        done = ffi.new("int32_t *")
+        check(lib.cushim_stream_synchronize_within(self._h, int(timeout * 1e9), done))
+        return bool(done[0])
+
+    async def synchronize_async(self) -> None:
+        """Waits in asyncio until all work that is in the stream now is done. The event loop waits on the descriptor of
+        `cushim.drain_fd()`, so it drains (`cushim.drain`) from now on."""
+        from ._asyncio import reached
+
+        await reached(self)
+
+    def wait(self, event: Event) -> None:
+        """Has work that is enqueued later wait for an event, or for what is in another stream now."""
+        if isinstance(event, StreamBase):
+            self.wait_stream(event)  # type: ignore[arg-type]
+            return
+        from ._handles import EventBase
+
+        check(lib.cushim_stream_wait_event(self._h, handle(event, EventBase, "event")))
+
+    def record(self, event: Optional[Event] = None) -> Event:
+        """Records an event, or else a new one, which is complete when the work that is in the stream now is done."""
+        made = self.context.create_event() if event is None else event
+        made.record(self)
+        return made
+
+    def copy(self, to: Any, source: Any, bytes: Optional[int] = None) -> None:
+        """Copies bytes in stream order, by default all of them.
+
+        Each end is a `Buffer` or a part of one (`buffer[16:64]`), host memory (an array of NumPy, a bytearray or anything with
+        Python's buffer interface), memory of another library (`__cuda_array_interface__`) or `cushim.Pointer(address, bytes)`.
+        Host memory is kept alive until the copy is done; its contents are there when the stream was synchronised.
+        """
+        with Pair(to, source, bytes) as pair:
+            status = lib.cushim_stream_copy(self._h, pair.to, pair.source, pair.bytes)
+            if status:
+                raise failure(status)
+
+    def fill(self, to: Any, value: int, value_bytes: int = 1, count: Optional[int] = None) -> None:
+        """Sets memory to a value of 1, 2 or 4 bytes, repeated, in stream order; by default to its end."""
+        end = target(to)
+        status = lib.cushim_stream_fill(self._h, end.place, value, value_bytes, end.count(value_bytes, count))
+        if status:
+            end.back()
+            raise failure(status)
+
+    def add_callback(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Has `cushim.drain()` call a function once the work that is in the stream now is done. The stream does not wait for
+        it, and no thread but the one that drains runs it. If the context is lost before, it is never called."""
+        from ._callbacks import lend
+
+        with lend((function, arguments), call=True) as owner:
+            check(lib.cushim_stream_launch_host_function(self._h, ffi.NULL, owner.data, owner))
+
+    def capture(self, mode: int = 0) -> Capture:
+        """Captures what is enqueued in this stream, by other libraries too: `with stream.capture() as capture:`."""
+        options = sized("cushim_builder_options")
+        options.mode = mode
+        place = ffi.new("cushim_builder *")
+        check(lib.cushim_builder_create_on(self._h, options, place))
+        capture: Capture = owned("builder", place[0])
+        return capture
+
+
+def current_stream() -> Stream:
+    """The calling thread's current stream: that of the innermost `with` statement."""
+    place = ffi.new("cushim_stream *")
+    check(lib.cushim_stream_get_current(place))
+    stream: Stream = borrowed("stream", place[0])
+    return stream
+
+
+class _Current(Stream):
+    """Stands for the current stream of whichever thread makes the call."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "cushim.CURRENT"
+
+
+CURRENT: Stream = _Current._take(lib.cushim_stream_current(), owned=False)
+
+__all__ = ["CURRENT", "Stream", "current_stream"]

@@ -1,0 +1,159 @@
+"""Memory, copies, streams and events."""
+
+import gc
+import sys
+
+import cushim
+import pytest
+
+numpy = pytest.importorskip("numpy")
+
+
+def test_numbers_go_there_and_back(device, stream):
+    numbers = numpy.arange(1000, dtype=numpy.float32)
+    with device.allocate(stream, numbers.nbytes) as buffer:
+        assert len(buffer) == buffer.size == 4000 and buffer
+        stream.copy(buffer, numbers)
+        back = numpy.zeros_like(numbers)
+        stream.copy(back, buffer)
+        stream.synchronize()
+    assert (back == numbers).all() and buffer.closed
+
+
+def test_parts_of_a_buffer(device, stream):
+    buffer = device.allocate(stream, 64)
+    stream.fill(buffer, 1)
+    stream.fill(buffer[16:32], 2)
+    stream.fill(buffer[32:], 0x01020304, value_bytes=4, count=2)
+    stream.copy(buffer[:8], buffer[16:24])
+    back = bytearray(64)
+    stream.copy(back, buffer)
+    stream.synchronize()
+    assert back == bytes([2] * 8 + [1] * 8 + [2] * 16 + [4, 3, 2, 1] * 2 + [1] * 24)
+    with pytest.raises(ValueError, match="step"):
+        buffer[::2]
+    with pytest.raises(TypeError, match="start:end"):
+        buffer[3]
+
+
+def test_a_copy_of_the_wrong_size_is_refused(device, stream):
+    buffer = device.allocate(stream, 64)
+    for to, source, count in [(buffer, bytes(65), None), (buffer, bytes(64), 65), (bytearray(4), buffer, 5), (buffer, bytes(64), -1)]:
+        with pytest.raises(ValueError, match="bytes"):
+            stream.copy(to, source, count)
+
+
+def test_what_is_no_memory_is_refused(device, stream):
+    buffer = device.allocate(stream, 64)
+    with pytest.raises(TypeError, match="written"):
+        stream.copy(bytes(64), buffer)
+    for wrong in (5, "text", None, numpy.zeros((16, 16), numpy.uint8)[:, :4]):
+        with pytest.raises(TypeError, match="cannot be read by a copy"):
+            stream.copy(buffer, wrong)
+
+
+def test_host_memory_lives_until_the_copy_is_done_and_then_goes(device, stream):
+    buffer = device.allocate(stream, 4096)
+    numbers = numpy.zeros(4096, numpy.uint8)
+    before = sys.getrefcount(numbers)
+    stream.copy(buffer, numbers)
+    assert sys.getrefcount(numbers) > before
+    stream.synchronize()
+    assert cushim.flush(10)
+    gc.collect()
+    assert sys.getrefcount(numbers) == before
+
+
+def test_a_refused_copy_lends_nothing(device, stream):
+    buffer = device.allocate(stream, 64)
+    buffer.close()
+    numbers = numpy.zeros(64, numpy.uint8)
+    before = sys.getrefcount(numbers)
+    pointer = cushim.Pointer(8, 64, keeps=numbers)
+    for _ in range(3):
+        with pytest.raises(cushim.InvalidHandle):
+            stream.copy(numbers, buffer, 0)
+    del pointer
+    gc.collect()
+    assert sys.getrefcount(numbers) == before
+
+
+def test_memory_of_the_host_as_a_view(context, stream):
+    buffer = context.create_pinned_resource().allocate(stream, 256)
+    stream.fill(buffer, 7)
+    stream.synchronize()
+    view = buffer.host()
+    buffer.close()
+    assert view.nbytes == 256 and set(view) == {7}
+    view[0] = 1
+
+
+def test_memory_of_a_device_has_no_view(device, stream):
+    with pytest.raises(ValueError, match="the host cannot access"):
+        device.allocate(stream, 64).host()
+
+
+def test_managed_memory(context, stream):
+    buffer = context.create_managed_resource().allocate(stream, 64)
+    stream.fill(buffer, 3)
+    stream.synchronize()
+    assert buffer.properties.managed and set(buffer.host()) == {3}
+
+
+def test_pools_and_their_attributes(device, stream):
+    with device.create_pool() as pool:
+        pool.set_attribute(cushim.PoolAttribute.RELEASE_THRESHOLD, 1 << 20)
+        assert pool.get_attribute(cushim.PoolAttribute.RELEASE_THRESHOLD) == 1 << 20
+        assert pool.kind == cushim.ResourceKind.DEVICE_POOL and pool.properties.stream_ordered
+        buffer = pool.allocate(stream, 64)
+        assert buffer.resource == pool and buffer.stream == stream
+        with pytest.raises(TypeError):
+            pool.allocate(5, 64)
+    assert buffer.size == 64
+
+
+def test_a_buffer_is_freed_in_another_stream(context, device, stream):
+    buffer, other = device.allocate(stream, 64), context.create_stream()
+    buffer.stream = other
+    assert buffer.stream == other
+    buffer.close(stream)
+    assert buffer.closed
+    buffer.close(stream)
+    other.synchronize()
+
+
+def test_others_memory_with_an_owner(driver):
+    memory = bytearray(64)
+    array = numpy.frombuffer(memory, numpy.uint8)
+    before = sys.getrefcount(array)
+    buffer = driver.wrap(array.ctypes.data, 64, owner=array)
+    assert buffer.size == 64 and sys.getrefcount(array) == before + 1
+    buffer.close()
+    assert cushim.flush(10) and sys.getrefcount(array) == before
+
+
+def test_events_order_and_measure(context, stream):
+    other = context.create_stream()
+    start, end = context.create_event(timing=True), context.create_event(timing=True)
+    start.record(stream)
+    other.wait(start)
+    other.wait(stream)
+    end.record(other)
+    assert end.synchronize() and end.synchronize(timeout=5) and end.query() and stream.query() in (True, False)
+    assert start.elapsed(end) >= 0
+    assert stream.synchronize(timeout=5)
+    with pytest.raises(cushim.CushimError):
+        context.create_event().elapsed(end)
+    assert stream.record().query() in (True, False)
+
+
+def test_a_stream_of_another_library(context, stream):
+    class Other:
+        def __cuda_stream__(self):
+            return (0, stream.native)
+
+    assert stream.__cuda_stream__() == (0, stream.native)
+    assert context.wrap_stream(Other()) == stream == context.wrap_stream(stream.native)
+    assert context.wrap_stream(2) == context.per_thread_stream
+    with pytest.raises(TypeError, match="__cuda_stream__"):
+        context.wrap_stream("stream")
