@@ -7,6 +7,7 @@ It reads include/cushim.cdef.h and include/cushim.json; the first of the files i
 writes nothing, and fails if a file is stale.
 """
 
+import contextlib
 import json
 import pathlib
 import re
@@ -301,7 +302,8 @@ def declarations():
     ffi.set_source("cushim._interface", None)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "_interface.py"
-        ffi.emit_python_code(str(path))
+        with contextlib.redirect_stdout(None):
+            ffi.emit_python_code(str(path))
         return path.read_text()
 
 
@@ -315,10 +317,11 @@ def main():
     stale = [name for name, text in files.items() if not (PACKAGE / name).exists() or (PACKAGE / name).read_text() != text]
     if "--check" in sys.argv:
         if stale:
-            sys.exit(f"stale: {', '.join(stale)}; run python3 python/generate.py")
+            sys.exit(f"stale: {', '.join(stale)}; run cargo run -p codegen")
         return
     for name in stale:
         (PACKAGE / name).write_text(files[name])
+        print(f"wrote python/cushim/{name}")
 
 
 if __name__ == "__main__":

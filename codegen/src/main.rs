@@ -60,7 +60,18 @@ fn main() -> ExitCode {
             println!("wrote {}", output.path);
         }
     }
+    if !check && !python(&root) {
+        eprintln!("the Python package was not written: python/generate.py needs python3 with cffi");
+    }
     if stale == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What follows from the interface in the Python package, which Python writes: cffi makes a part of it. `--check` leaves that to
+/// the package's tests.
+fn python(root: &Path) -> bool {
+    let mut command = Command::new("python3");
+    command.arg(root.join("python/generate.py")).env("PYTHONPATH", root.join("target/python"));
+    command.status().is_ok_and(|status| status.success())
 }
 
 fn outputs(root: &Path) -> Vec<Output> {

@@ -749,8 +749,7 @@ class ConditionBase(Object):
     @property
     def native(self) -> int:
         """Returns the number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists
-        in the driver from now on. As an argument of a kernel, pass the handle of the condition
-        (`CUSHIM_ARG_CONDITION`), which is checked."""
+        in the driver from now on."""
         native = ffi.new("uint64_t *")
         check(lib.cushim_condition_native(self._h, native))
         return native[0]
