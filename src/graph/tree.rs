@@ -322,9 +322,14 @@ impl Tree {
     pub(super) fn end_use(&self) {
         let mut state = self.lock();
         state.let_go();
-        let attached: Vec<_> =
-            state.nodes_mut().filter_map(|node| Some((node.graph, node.attachment.take()?))).collect();
-        let unplaced = std::mem::take(&mut state.unplaced);
+        self.release_attached(&mut state, |_| true);
+    }
+
+    /// The driver's graphs among these let go of what their nodes use.
+    pub(super) fn release_attached(&self, state: &mut State, is_of: impl Fn(GraphId) -> bool) {
+        let nodes = state.nodes_mut().filter(|node| is_of(node.graph));
+        let attached: Vec<_> = nodes.filter_map(|node| Some((node.graph, node.attachment.take()?))).collect();
+        let unplaced: Vec<_> = state.unplaced.extract_if(.., |(graph, _)| is_of(*graph)).collect();
         for (graph, attachment) in attached.into_iter().chain(unplaced) {
             let graph = state.graph(graph);
             let result = attachment.release(&graph.native);

@@ -415,10 +415,16 @@ static void gives_up(cushim_builder builder, int how) {
 /* An invalid body is ended, with the streams that joined it: when the capture around it has ended. */
 static void invalid_bodies_end(int how_body, int how_outer) {
   cushim_builder builder = begun(), body = body_of(builder, NULL);
-  cushim_stream joined = joined_and_invalid(body);
+  int count = 0;
+  cushim_owner owner = counted(&count);
+  cushim_endpoint to = owned_slot(2, &owner);
+  cushim_stream joined;
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, 5, 4, 1));
+  joined = joined_and_invalid(body);
   gives_up(body, how_body);
   gives_up(builder, how_outer);
   is_free(joined);
+  CHECK(released_soon(&count, 1) == 1);
   CHECK_OK(cushim_context_synchronize(all.context));
 }
 
@@ -455,11 +461,64 @@ static void several_invalid(void) {
   CHECK_OK(cushim_context_synchronize(all.context));
 }
 
+static void invalidate(cushim_builder builder) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  CUstream native = NULL;
+  CHECK_OK(cushim_stream_native(cushim_builder_stream(builder), &native));
+  CHECK_STATUS(900, cu->cuStreamSynchronize_2000(native));
+}
+
+/* An invalid body in another one ends; that other one stays, and is not missed: others capture. */
+static void invalid_in_an_invalid_one(void) {
+  cushim_builder builder = begun(), middle = body_of(builder, NULL), inner;
+  int count = 0;
+  cushim_owner owner = counted(&count);
+  cushim_endpoint to = owned_slot(2, &owner);
+  cushim_stream joined;
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, 5, 4, 1));
+  CHECK_OK(cushim_builder_begin(middle));
+  inner = body_of(middle, NULL);
+  joined = joined_and_invalid(inner);
+  invalidate(middle);
+  gives_up(inner, 0);
+  CHECK(cushim_builder_end(middle, NULL) == 901);
+  gives_up(middle, 2);
+  gives_up(builder, 0);
+  is_free(joined);
+  CHECK(released_soon(&count, 1) == 1);
+  given_up();
+}
+
+/* With the graph around it the driver has destroyed the body: its capture stays, and what has joined it, which says so. */
+static void invalid_in_what_is_destroyed(int how_body, int how_outer) {
+  cushim_builder builder = begun(), body = body_of(builder, NULL);
+  int count = 0;
+  cushim_owner owner = counted(&count);
+  cushim_endpoint to = owned_slot(2, &owner);
+  cushim_stream joined;
+  CUstream native = NULL;
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, 5, 4, 1));
+  joined = joined_and_invalid(body);
+  CHECK_OK(cushim_stream_native(joined, &native));
+  invalidate(builder);
+  gives_up(body, how_body);
+  gives_up(builder, how_outer);
+  to = cushim_endpoint_device(slot(0));
+  CHECK(capturing(native) == CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  CHECK_STATUS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cushim_stream_fill(joined, &to, 5, 4, 1));
+  CHECK(released_soon(&count, 1) == 1);
+  CHECK_STATUS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cushim_context_synchronize(all.context));
+  CHECK_OK(cushim_stream_destroy(joined)); /* softcuda bears it */
+}
+
 static void every_invalid_body_ends(void) {
   int i;
   for (i = 0; i < 9; i++) invalid_bodies_end(i / 3, i % 3);
   for (i = 0; i < 3; i++) invalid_afterwards(i);
   several_invalid();
+  /* From here on the context has a capture that stays. */
+  invalid_in_an_invalid_one();
+  for (i = 0; i < 9; i++) invalid_in_what_is_destroyed(i / 3, i % 3);
 }
 
 int main(void) {

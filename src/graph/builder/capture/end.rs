@@ -246,8 +246,9 @@ impl Capture {
 
     /// Leaves a body's capture to those around it, and gives up the graph around the body: nothing of it is touched any more.
     #[cold]
-    fn leave_body(&self, state: MutexGuard<'_, State>) {
+    fn leave_body(&self, mut state: MutexGuard<'_, State>) {
         self.over.store(true, Relaxed);
+        self.take_back_around(&mut state);
         self.tree().abandon(state);
         self.leave_to_those_around();
         self.is_over_now();

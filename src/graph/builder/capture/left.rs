@@ -8,6 +8,7 @@ use crate::driver::Table;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 use crate::graph::relations;
+use crate::graph::state::{GraphState, State};
 use crate::stream::Stream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -46,6 +47,28 @@ impl Left {
 }
 
 impl Capture {
+    /// Has the driver's graphs around the body let go of what their nodes use, while they can be touched: nobody destroys them. What an
+    /// invalid capture has in its graph goes with that, when it ends.
+    pub(super) fn take_back_around(&self, state: &mut State) {
+        let is_invalid = |graph: &GraphState| {
+            graph.captured_by.upgrade().is_some_and(|capture| capture.graph_is_invalid())
+        };
+        let invalid: Vec<_> =
+            state.graphs().filter(|graph| is_invalid(graph)).map(|graph| graph.object.id).collect();
+        let lost: Vec<_> = state
+            .graphs()
+            .map(|graph| graph.object.id)
+            .filter(|graph| invalid.iter().any(|invalid| state.is_above(*invalid, *graph)))
+            .collect();
+        self.tree().release_attached(state, |graph| !lost.contains(&graph));
+    }
+
+    /// Whether its graph must not be touched: it is invalid, or was left as such.
+    fn graph_is_invalid(&self) -> bool {
+        let info = calls::info(self.table(), self.stream.raw().handle());
+        info.is_ok_and(|info| info.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+    }
+
     /// Leaves the invalid capture of a body, in which another one was left perhaps, to the captures around it.
     #[cold]
     pub(super) fn leave_to_those_around(&self) {
