@@ -5,7 +5,7 @@ use crate::driver::CallError;
 use crate::driver::calls::capture_mode::Relaxed;
 use crate::driver::calls::event::RawEvent;
 use crate::driver::calls::stream::RawStream;
-use crate::driver::sys::{CU_EVENT_DEFAULT, CUDA_ERROR_CAPTURED_EVENT, CUDA_ERROR_INVALID_VALUE};
+use crate::driver::sys::{CU_EVENT_DISABLE_TIMING, CUDA_ERROR_CAPTURED_EVENT, CUDA_ERROR_INVALID_VALUE};
 use crate::object::callback::is_inside;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ struct Events {
     used: usize,
 }
 
-/// They measure time, since only of such events is known what the driver says of the time from one to itself.
-const FLAGS: u32 = CU_EVENT_DEFAULT.0 as u32;
+/// They measure no time: to record one that does takes several times as long.
+const FLAGS: u32 = CU_EVENT_DISABLE_TIMING.0 as u32;
 
 /// How many are kept for the next use.
 const MOST: usize = 64;
@@ -98,7 +98,8 @@ impl OwnEvent {
     }
 
     /// Whether what was recorded last is work, of which the event tells, and no place in a capture. To ask such an event whether it is done
-    /// would invalidate the capture, whoever's it is; to ask for the time from it to itself does not (measured on 580).
+    /// would invalidate the capture, whoever's it is; to ask for the time from it to itself does not. The driver refuses that always, since the
+    /// event measures none, but of a place in a capture it says that, and once the capture is over, that the value is wrong (measured on 580).
     pub(crate) fn tells_of_work(&self) -> bool {
         let asked = self.raw().elapsed_since(self.raw()).map_err(|error| error.result());
         !matches!(asked, Err(Some(CUDA_ERROR_CAPTURED_EVENT | CUDA_ERROR_INVALID_VALUE)))
