@@ -1,3 +1,5 @@
+//! How the next piece of work is chosen, under the schedules under which one runs after the other.
+//!
 //! The seeded schedule: at every call that gives work or asks about it, a few tasks of those that can run do run, one
 //! after the other; which and how many is drawn.
 //!
@@ -6,8 +8,9 @@
 //! something, and the rest goes on beside it.
 
 use super::random::Random;
-use super::ready::Ready;
+use super::ready::{Bag, Line, Ready};
 use super::task::Task;
+use crate::instruments::schedule::Schedule;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +23,7 @@ pub(super) const SECOND_GRACE: Duration = Duration::from_millis(5);
 /// Eagerness is drawn in parts of this.
 const PARTS: usize = 8;
 
-/// What can run, and what is drawn from.
+/// What can run, and what it is chosen by.
 pub(super) struct Draw {
     random: Random,
     /// How many parts of the draws run another task, from none (only what is waited for runs) to nearly all.
@@ -31,10 +34,15 @@ pub(super) struct Draw {
 }
 
 impl Draw {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(schedule: Schedule) -> Self {
+        let seed = if let Schedule::Seeded(seed) = schedule { seed } else { 0 };
         let mut random = Random::new(seed);
         let eagerness = random.below(PARTS);
-        Self { random, eagerness, ready: Ready::default(), slow: Vec::new() }
+        let ready = match schedule {
+            Schedule::InOrder => Ready::First(Line::default()),
+            Schedule::Eager | Schedule::Lazy | Schedule::Seeded(_) => Ready::Drawn(Bag::default()),
+        };
+        Self { random, eagerness, ready, slow: Vec::new() }
     }
 
     /// Whether another task is to run before the call returns.
@@ -44,11 +52,7 @@ impl Draw {
 
     /// One of those that can run.
     pub(super) fn next(&mut self) -> Option<u64> {
-        if self.ready.is_empty() {
-            return None;
-        }
-        let drawn = self.random.below(self.ready.len());
-        Some(self.ready.take(drawn))
+        self.ready.next(|count| self.random.below(count))
     }
 
     /// Whether a host function that was left alone is still at it.

@@ -1,4 +1,4 @@
-//! Drawing tasks, under the seeded schedule.
+//! Drawing tasks, under the seeded schedule; running them one after the other, under it and in order.
 
 use super::draw::{GRACE, SECOND_GRACE};
 use super::engine::{Executor, Guard, Here};
@@ -34,9 +34,10 @@ impl Executor {
         node.started = true;
         let task = Arc::clone(&node.task);
         match task.kind {
-            WorkKind::Instant | WorkKind::Device => {
-                MutexGuard::unlocked(state, || self.run_here(Here::only(task)));
-            }
+            WorkKind::Instant => MutexGuard::unlocked(state, || self.run_here(Here::only(task))),
+            // Its native kernels may end their thread, which is not to be the one that all else runs on.
+            WorkKind::Device | WorkKind::Paced if !self.is_seeded() => self.run_unless_long(state, task),
+            WorkKind::Device => MutexGuard::unlocked(state, || self.run_here(Here::only(task))),
             WorkKind::Paced => self.run_a_slice(state, &task),
             WorkKind::Host => self.run_for_a_while(state, task),
         }

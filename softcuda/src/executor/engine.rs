@@ -14,7 +14,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 pub(super) struct Executor {
@@ -29,6 +29,8 @@ pub(super) struct Executor {
     /// Never notified.
     pub(super) silence: Condvar,
     pub(super) watch: Once,
+    /// Whether there is a thread that runs work in order; once it was asked for.
+    pub(super) in_order: OnceLock<bool>,
     pub(super) device: Workers,
     pub(super) host: Workers,
     /// For paced work that is drawn: each piece finds a thread, on which it can pause.
@@ -76,7 +78,7 @@ impl State {
     pub(super) fn pause(&mut self, number: u64) {
         if let Some(node) = self.order.node(number) {
             node.paused = true;
-            self.draw.ready.insert(number);
+            self.draw.ready.insert(&node.task);
         }
     }
 
@@ -88,7 +90,7 @@ impl State {
     pub(super) fn resume(&mut self, number: u64) -> bool {
         let Some(node) = self.order.node(number).filter(|node| node.paused) else { return false };
         node.paused = false;
-        self.draw.ready.remove(number);
+        self.draw.ready.remove(&node.task);
         true
     }
 }
@@ -96,15 +98,15 @@ impl State {
 impl Executor {
     pub(super) fn new(schedule: Schedule) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let seed = if let Schedule::Seeded(seed) = schedule { seed } else { 0 };
         Self {
             schedule,
             cores,
-            state: Mutex::new(State { order: Order::default(), draw: Draw::new(seed), calls: 0 }),
+            state: Mutex::new(State { order: Order::default(), draw: Draw::new(schedule), calls: 0 }),
             given: Condvar::new(),
             moved: Condvar::new(),
             silence: Condvar::new(),
             watch: Once::new(),
+            in_order: OnceLock::new(),
             device: Workers::new("softcuda-device", cores.clamp(2, 8), 2),
             // The caller's functions may wait for each other, so each finds a thread, as long as there are not too many.
             host: Workers::new("softcuda-host", MOST_HOST_THREADS, 2),
@@ -114,6 +116,11 @@ impl Executor {
 
     pub(super) fn is_seeded(&self) -> bool {
         matches!(self.schedule, Schedule::Seeded(_))
+    }
+
+    /// Whether work runs although nothing asks for it.
+    fn runs_by_itself(&self) -> bool {
+        matches!(self.schedule, Schedule::Eager | Schedule::InOrder)
     }
 
     pub(super) fn submit(
@@ -154,8 +161,10 @@ impl Executor {
     fn begin(&'static self, mut state: Guard<'static>, number: u64) {
         let mut here = Here::default();
         self.may_run(&mut state, number, &mut here);
-        if self.schedule != Schedule::Eager {
-            self.note_call(&mut state);
+        match self.schedule {
+            Schedule::Eager => {}
+            Schedule::InOrder => drop(self.moved.notify_all()),
+            Schedule::Lazy | Schedule::Seeded(_) => self.note_call(&mut state),
         }
         drop(state);
         self.run_here(here);
@@ -174,12 +183,12 @@ impl Executor {
     fn may_run(&'static self, state: &mut State, number: u64, here: &mut Here) {
         let Some(node) = state.order.node(number).filter(|node| node.can_run()) else { return };
         if !node.wanted {
-            state.draw.ready.insert(number);
+            state.draw.ready.insert(&node.task);
             return;
         }
         node.started = true;
         let task = Arc::clone(&node.task);
-        state.draw.ready.remove(number);
+        state.draw.ready.remove(&task);
         let workers = match task.kind {
             WorkKind::Instant => return here.instant.push(task),
             WorkKind::Device | WorkKind::Paced => &self.device,
@@ -221,7 +230,7 @@ impl Executor {
     pub(super) fn start(&'static self) -> bool {
         let begin =
             |workers: &'static Workers| workers.begin(move |task, shift| self.run_on(workers, task, shift));
-        [&self.device, &self.host, &self.paced].into_iter().all(begin)
+        [&self.device, &self.host, &self.paced].into_iter().all(begin) && self.start_in_order()
     }
 
     fn run_in(&'static self, mut here: Here, shift: Option<&Shift>) {
@@ -290,7 +299,7 @@ impl Executor {
             return true;
         }
         match self.schedule {
-            Schedule::Eager => false,
+            Schedule::Eager | Schedule::InOrder => false,
             Schedule::Lazy => {
                 self.note_call(&mut self.state.lock());
                 self.want(tasks);
@@ -334,7 +343,7 @@ impl Executor {
         if tasks.iter().all(|task| task.is_finished()) {
             return;
         }
-        if self.schedule != Schedule::Eager {
+        if !self.runs_by_itself() {
             self.note_call(&mut self.state.lock());
         }
         if self.schedule == Schedule::Lazy {

@@ -5,6 +5,7 @@
 mod draw;
 mod drawing;
 mod engine;
+mod in_order;
 mod numbers;
 mod order;
 mod patience;

@@ -10,6 +10,9 @@ use super::work::{Bundle, Earlier, Nothing, Work};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+/// Work that has had more bundles of its own takes long, as a loop without an end does: what comes next need not wait for it.
+const MANY_ROUNDS: u32 = 4096;
+
 #[derive(Default)]
 pub(super) struct Order {
     added: u64,
@@ -39,6 +42,8 @@ pub(super) struct Node {
     after: Vec<u64>,
     /// Whether it is to run as soon as it can.
     pub(super) wanted: bool,
+    /// How often it has had a bundle of its own.
+    rounds: u32,
     pub(super) started: bool,
     /// Whether it has started, and waits to be drawn again.
     pub(super) paused: bool,
@@ -56,7 +61,8 @@ impl Order {
         let predecessors = self.predecessors(queue);
         let before =
             predecessors.iter().chain(after).chain(self.barriers_of(queue)).map(|task| task.number).collect();
-        let task = Task::new(self.next_number(), queue, None, work);
+        let number = self.next_number();
+        let task = Task::new(number, number, queue, None, work);
         self.tails.entry(queue.group().id()).or_default().insert(queue.id(), Arc::clone(&task));
         self.insert(task, before)
     }
@@ -79,8 +85,16 @@ impl Order {
             None => false,
         });
         let unmet = before.len();
-        let node =
-            Node { task, before, unmet, after: Vec::new(), wanted: false, started: false, paused: false };
+        let node = Node {
+            task,
+            before,
+            unmet,
+            after: Vec::new(),
+            wanted: false,
+            rounds: 0,
+            started: false,
+            paused: false,
+        };
         self.pending.entry(number).or_insert(node)
     }
 
@@ -99,7 +113,7 @@ impl Order {
         first.wanted = wanted;
         let begin = first.task.number;
         let sequence = Arc::clone(&bundle.sequence);
-        let pieces = self.add_pieces(bundle, Some(begin), wanted);
+        let pieces = self.add_pieces(bundle, Some(begin), None, wanted);
         let last: Vec<_> = sequence.last().map(|piece| Arc::clone(&pieces[piece])).collect();
         let last = self.add(queue, end, &last);
         last.wanted = wanted;
@@ -110,8 +124,14 @@ impl Order {
         (begin, Bundled { pieces, end })
     }
 
-    /// Adds the pieces of a bundle, of which those that follow no other follow `begin`.
-    fn add_pieces(&mut self, bundle: Bundle, begin: Option<u64>, wanted: bool) -> Vec<Arc<Task>> {
+    /// Adds the pieces of a bundle, of which those that follow no other follow `begin`; as parts of the work of `origin`, if it is some.
+    fn add_pieces(
+        &mut self,
+        bundle: Bundle,
+        begin: Option<u64>,
+        origin: Option<u64>,
+        wanted: bool,
+    ) -> Vec<Arc<Task>> {
         let mut tasks: Vec<Arc<Task>> = Vec::with_capacity(bundle.pieces.len());
         let mut others = bundle.after.into_iter().peekable();
         for (number, piece) in bundle.pieces.into_iter().enumerate() {
@@ -126,7 +146,8 @@ impl Order {
                     Earlier::Task(number) => number,
                 });
             }
-            let task = Task::new(self.next_number(), &piece.queue, piece.priority, piece.work);
+            let own = self.next_number();
+            let task = Task::new(own, origin.unwrap_or(own), &piece.queue, piece.priority, piece.work);
             self.insert(Arc::clone(&task), before).wanted = wanted;
             tasks.push(task);
         }
@@ -135,9 +156,16 @@ impl Order {
 
     /// A task is to have the rest of its work done after a bundle; answers those that can run now.
     pub(super) fn put_behind(&mut self, task: &Task, bundle: Bundle) -> Vec<u64> {
-        let wanted = self.pending.get(&task.number).is_some_and(|node| node.wanted);
+        let (wanted, is_long) = self.pending.get_mut(&task.number).map_or((false, false), |node| {
+            node.rounds = node.rounds.saturating_add(1);
+            (node.wanted, node.rounds > MANY_ROUNDS)
+        });
         let sequence = Arc::clone(&bundle.sequence);
-        let pieces = self.add_pieces(bundle, None, wanted);
+        if is_long {
+            task.set_long();
+        }
+        let origin = if is_long { None } else { Some(task.origin()) };
+        let pieces = self.add_pieces(bundle, None, origin, wanted);
         let last: Vec<u64> = sequence.last().map(|piece| pieces[piece].number).collect();
         for piece in &last {
             self.pending.entry(*piece).and_modify(|node| node.after.push(task.number));
@@ -195,6 +223,11 @@ impl Order {
 
     pub(super) fn node(&mut self, number: u64) -> Option<&mut Node> {
         self.pending.get_mut(&number)
+    }
+
+    /// Whether a task is under way: it was started, and is neither finished nor behind a bundle of its own.
+    pub(super) fn is_under_way(&self, number: u64) -> bool {
+        self.pending.get(&number).is_some_and(|node| node.started)
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -20,7 +20,7 @@ impl Executor {
         if self.is_seeded() {
             self.wait_to_be_drawn(task);
         } else if slices.fetch_add(1, Ordering::Relaxed) % LONG == LONG - 1 {
-            self.make_way(shift);
+            self.make_way(task, shift);
         }
         !task.is_abandoned()
     }
@@ -40,13 +40,15 @@ impl Executor {
         rest_if_stopped();
     }
 
-    /// What is behind it finds another thread, and all other work runs that nobody has asked for.
-    fn make_way(&'static self, shift: Option<&Shift>) {
+    /// What is behind it finds another thread; all other work runs that nobody has asked for, or, in order, what comes next.
+    fn make_way(&'static self, task: &Task, shift: Option<&Shift>) {
         if let Some(shift) = shift {
             self.device.excuse(shift, |task, shift| self.run_on(&self.device, task, shift));
         }
-        if self.schedule == Schedule::Lazy {
-            self.run_everything();
+        match self.schedule {
+            Schedule::Lazy => self.run_everything(),
+            Schedule::InOrder => self.leave_alone(task),
+            Schedule::Eager | Schedule::Seeded(_) => {}
         }
     }
 }

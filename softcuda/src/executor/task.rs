@@ -19,6 +19,10 @@ thread_local! {
 pub(crate) struct Task {
     /// In the order in which the process submitted them.
     pub(super) number: u64,
+    /// The number of the task whose work it is a part of; its own if it was submitted by itself.
+    origin: u64,
+    /// Whether it takes so long that what was submitted later goes first.
+    is_long: AtomicBool,
     pub(super) queue: Arc<Queue>,
     pub(super) kind: WorkKind,
     /// In place of the queue's.
@@ -35,18 +39,35 @@ pub(crate) struct Task {
 impl Task {
     pub(super) fn new(
         number: u64,
+        origin: u64,
         queue: &Arc<Queue>,
         priority: Option<i32>,
         work: Box<dyn Work>,
     ) -> Arc<Self> {
         let (kind, queue, work) = (work.kind(), Arc::clone(queue), Mutex::new(Some(work)));
-        let (finished, mark, moved) = (AtomicBool::new(false), OnceLock::new(), Condvar::new());
-        Arc::new(Self { number, queue, kind, priority, work, finished, mark, moved })
+        let (is_long, finished) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (mark, moved) = (OnceLock::new(), Condvar::new());
+        Arc::new(Self { number, origin, is_long, queue, kind, priority, work, finished, mark, moved })
     }
 
     /// Falls as the urgency rises.
     pub(super) fn priority(&self) -> i32 {
         self.priority.unwrap_or_else(|| self.queue.priority())
+    }
+
+    /// Its place in the order of submission: a part of another one's work comes with that.
+    pub(super) fn place(&self) -> (u64, u64) {
+        (if self.is_long.load(Ordering::Relaxed) { u64::MAX } else { self.origin }, self.number)
+    }
+
+    /// What was submitted later goes first from now on. Not while it waits to be chosen by its place.
+    pub(super) fn set_long(&self) {
+        self.is_long.store(true, Ordering::Relaxed);
+    }
+
+    /// The number of the task whose work it is a part of.
+    pub(super) fn origin(&self) -> u64 {
+        self.origin
     }
 
     /// No two tasks of a process share it.

@@ -8,10 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-const SCHEDULES: [Schedule; 4] = [Schedule::Eager, Schedule::Lazy, Schedule::Seeded(1), Schedule::Seeded(5)];
+const SCHEDULES: [Schedule; 5] =
+    [Schedule::Eager, Schedule::Lazy, Schedule::Seeded(1), Schedule::Seeded(5), Schedule::InOrder];
 
 fn executor(schedule: Schedule) -> &'static Executor {
-    Box::leak(Box::new(Executor::new(schedule)))
+    let executor: &'static Executor = Box::leak(Box::new(Executor::new(schedule)));
+    assert!(executor.start_in_order());
+    executor
 }
 
 /// Work that a closure does.
@@ -267,6 +270,33 @@ fn work_can_have_bundles_of_its_own_before_it_is_finished() {
         // Of 2, 1, 0, 3, 2, 1 and 0 pieces.
         assert_eq!(*log.lock(), [0, 1, 0, 0, 1, 1, 0, 1, 0, 99, 100]);
     }
+}
+
+/// Of work that has bundles of its own, too: they are its own, though they are given when later work waits already.
+#[test]
+fn in_order_what_was_submitted_first_is_finished_first() {
+    let (executor, group, log) =
+        (executor(Schedule::InOrder), Group::new(), Arc::new(Mutex::new(Vec::new())));
+    let (held, ours, other) = (queue(&group), queue(&group), queue(&group));
+    let (start, waits) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (opened, begun) = (Arc::clone(&start), Arc::clone(&waits));
+    // Short of the time after which it is left alone.
+    submit(executor, &held, WorkKind::Device, move |_| {
+        begun.store(true, Ordering::Release);
+        while !opened.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    });
+    let again = Again { queue: Arc::clone(&ours), log: Arc::clone(&log), left: 4 };
+    let first = executor.submit(&ours, Box::new(again), &[]);
+    let own = Arc::clone(&log);
+    let next = submit(executor, &other, WorkKind::Device, move |_| own.lock().push(100));
+    while !waits.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    start.store(true, Ordering::Release);
+    wait(executor, &[first, next]);
+    assert_eq!(*log.lock(), [0, 1, 1, 0, 1, 0, 99, 100]);
 }
 
 #[test]

@@ -9,6 +9,8 @@ pub(crate) enum Schedule {
     Lazy,
     /// At moments and in an order that are drawn at random, from this seed.
     Seeded(u64),
+    /// One piece after the other, in the order in which they were submitted.
+    InOrder,
 }
 
 impl Schedule {
@@ -18,6 +20,7 @@ impl Schedule {
             "eager" => Self::Eager,
             "lazy" => Self::Lazy,
             "seeded" => Self::Seeded(seed),
+            "in-order" => Self::InOrder,
             _ => return None,
         })
     }

@@ -14,6 +14,8 @@ use std::sync::OnceLock;
 pub(crate) struct Settings {
     /// As `cuDriverGetVersion` answers: 12020 for 12.2.
     pub(crate) version: u32,
+    /// How many devices the machine has.
+    pub(crate) installed: usize,
     /// The numbers of the devices that the process sees, in its order.
     pub(crate) devices: Vec<usize>,
     /// Whether `CUDA_VISIBLE_DEVICES` names a device twice.
@@ -128,7 +130,7 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
         text.parse().map_err(|_| format!("a number from 0 to {}", u64::MAX))
     })?;
     let schedule = variable("SOFTCUDA_SCHEDULE", Schedule::Eager, |text| {
-        Schedule::named(text, seed).ok_or_else(|| "eager, lazy or seeded".to_owned())
+        Schedule::named(text, seed).ok_or_else(|| "eager, lazy, seeded or in-order".to_owned())
     })?;
     let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", true, switch)?;
     let memory_pools = variable("SOFTCUDA_MEMORY_POOLS", true, switch)?;
@@ -146,11 +148,13 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
             .ok_or_else(|| "a number of instructions".to_owned())
     })?;
     let version = claimed.unwrap_or(asked);
-    let (devices, named_twice) = visible::devices(devices);
+    let installed = devices;
+    let (devices, named_twice) = visible::devices(installed);
     let launch_blocking =
         of_driver("CUDA_LAUNCH_BLOCKING").is_some_and(|text| visible::number(&text) == Some(1));
     Ok(Settings {
         version,
+        installed,
         devices,
         named_twice,
         memory,

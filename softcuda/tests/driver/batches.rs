@@ -7,7 +7,7 @@ use crate::common::managed::{
 use crate::common::streams::{Gate, INVALID_HANDLE, LEGACY, PER_THREAD, free_stream, synchronize};
 use crate::common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_SUPPORTED, alone, at, first, with_context};
 
-const SCHEDULES: [&str; 3] = ["eager", "lazy", "seeded"];
+const SCHEDULES: [&str; 4] = ["eager", "lazy", "seeded", "in-order"];
 const NONE: u64 = u64::MAX;
 
 /// `CUmemcpyAttributes`.

@@ -268,7 +268,7 @@ fn updates_reach_conditions_and_bodies() {
 /// A loop without an end goes on beside everything else, and ends with its context.
 #[test]
 fn an_endless_loop_ends_with_its_context() {
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         alone("an_endless_loop_ends_with_its_context", &[("SOFTCUDA_SCHEDULE", schedule)], || {
             let it = Setting::new();
             let (graph, other_stream) = (graph(&it.cu), free_stream(&it.cu));

@@ -381,7 +381,7 @@ fn use_after_the_free_is_an_illegal_address() {
         ["a kernel", "a copy from it", "a copy to it", "a captured kernel", "a graph in it", "a relaunch"]
     {
         const NAME: &str = "use_after_the_free_is_an_illegal_address";
-        for schedule in ["eager", "lazy", "seeded"] {
+        for schedule in ["eager", "lazy", "seeded", "in-order"] {
             let case = [("SOFTCUDA_SCHEDULE", schedule), ("TEST_USER", user)];
             let said = alone(NAME, &case, || {
                 let cu = with_context();

@@ -55,7 +55,7 @@ impl Story {
 
 fn everywhere(name: &str, body: impl Fn(&'static Library)) {
     let body = || body(Box::leak(Box::new(with_context())));
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         alone(name, &[("SOFTCUDA_SCHEDULE", schedule)], body);
     }
 }

@@ -395,7 +395,7 @@ fn a_hundred_thousand_nodes() {
             assert!(time < Duration::from_secs(30), "{form}: {time:?}");
         }
     };
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         alone("a_hundred_thousand_nodes", &[("SOFTCUDA_SCHEDULE", schedule)], body);
     }
 }

@@ -460,7 +460,7 @@ fn nanosleep_sleeps() {
 #[test]
 fn launches_that_wait() {
     let test = "launches_that_wait";
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         for (value, waits) in [("1", true), (" 01", true), ("0", false), ("2", false), ("", false)] {
             alone(test, &[("SOFTCUDA_SCHEDULE", schedule), ("CUDA_LAUNCH_BLOCKING", value)], || {
                 let cu = with_context();

@@ -84,7 +84,7 @@ fn what_the_pointer_is() {
 
 #[test]
 fn host_and_device_use_it() {
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         alone("host_and_device_use_it", &[("SOFTCUDA_SCHEDULE", schedule)], || {
             let cu = with_context();
             let (a, b, s) = (managed(&cu, SIZE), managed(&cu, SIZE), free_stream(&cu));
@@ -141,7 +141,7 @@ fn advice_before_12_2() {
 
 #[test]
 fn prefetch_is_told_at_once() {
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         alone("prefetch_is_told_at_once", &[("SOFTCUDA_SCHEDULE", schedule)], || {
             let cu = with_context();
             let (p, s) = (managed(&cu, SIZE), free_stream(&cu));
@@ -227,7 +227,7 @@ fn devices_without_concurrent_access() {
 /// Documented, where there is no concurrent access.
 #[test]
 fn attachment_decides_who_may_use_it() {
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         let variables = [("SOFTCUDA_CONCURRENT_MANAGED", "0"), ("SOFTCUDA_SCHEDULE", schedule)];
         let said = alone("attachment_decides_who_may_use_it", &variables, || {
             let cu = with_context();

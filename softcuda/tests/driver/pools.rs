@@ -307,7 +307,7 @@ fn reuse() {
 /// What pools do not use is used when memory runs out.
 #[test]
 fn pools_give_way() {
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         give_way(schedule);
     }
 }
@@ -454,7 +454,7 @@ fn pointer_attribute(cu: &Library, pointer: u64, attribute: u64) -> u64 {
 /// Documented, but for what is managed.
 #[test]
 fn pools_of_other_memory() {
-    for schedule in ["eager", "lazy", "seeded"] {
+    for schedule in ["eager", "lazy", "seeded", "in-order"] {
         alone("pools_of_other_memory", &[("SOFTCUDA_SCHEDULE", schedule)], || {
             let cu = with_context();
             let s = free_stream(&cu);

@@ -1,4 +1,4 @@
-//! The three schedules (`SOFTCUDA_SCHEDULE`), which are softcuda's own: each is legal for a device.
+//! The schedules (`SOFTCUDA_SCHEDULE`), which are softcuda's own: each is legal for a device.
 #![allow(clippy::print_stderr)] // how a child tells its parent what happened
 
 use crate::common::streams::{
@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use std::time::{Duration, Instant};
 
 const LAZY: &[(&str, &str)] = &[("SOFTCUDA_SCHEDULE", "lazy")];
-const ALL: [&str; 3] = ["eager", "lazy", "seeded"];
+const ALL: [&str; 4] = ["eager", "lazy", "seeded", "in-order"];
 
 fn allocate(cu: &Library, size: u64) -> u64 {
     let mut pointer = 0;
@@ -114,6 +114,39 @@ fn lazy_finds_memory_used_too_early() {
         assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut p), 64, a]), 0);
         assert_eq!(cu.call("cuMemsetD8Async", &[p, 1, 64, b]), 0);
         assert_eq!(synchronize(&cu, b), ILLEGAL_ADDRESS);
+    });
+}
+
+/// In order, work of streams that do not wait for each other is done as it was given, and nobody has to ask for it.
+#[test]
+fn in_order_is_the_order_of_the_calls() {
+    alone("in_order_is_the_order_of_the_calls", &[("SOFTCUDA_SCHEDULE", "in-order")], || {
+        let cu = with_context();
+        let streams: Vec<u64> = (0..4).map(|_| free_stream(&cu)).collect();
+        let (log, host, device) = (Log::new(), pinned(&cu, 1 << 20), allocate(&cu, 1 << 20));
+        for round in 0..50 {
+            for (i, &s) in streams.iter().enumerate() {
+                log.note(&cu, s, round * 4 + i as i32);
+            }
+            // A large one is not overtaken by a small one that reads what it has written, in another stream.
+            let value = u64::from(round as u8) + 1;
+            assert_eq!(cu.call("cuMemsetD8Async", &[device, value, 1 << 20, streams[0]]), 0);
+            let host_at = host.as_mut_ptr() as u64;
+            assert_eq!(cu.call("cuMemcpyDtoHAsync_v2", &[host_at + 7, device + 7, 1, streams[1]]), 0);
+            if round % 10 == 9 {
+                assert_eq!(synchronize(&cu, streams[1]), 0);
+                assert_eq!(u64::from(host[7]), value, "without an event between the streams");
+            }
+        }
+        let gate = Gate::in_stream(&cu, streams[2]);
+        assert!(gate.wait_until_reached(), "nobody asks");
+        assert_eq!(log.numbers(), (0..200).collect::<Vec<_>>());
+        assert_eq!(query(&cu, streams[2]), NOT_READY, "the caller goes on");
+        // What takes long is left alone.
+        log.note(&cu, streams[3], 200);
+        assert_eq!(synchronize(&cu, streams[3]), 0);
+        gate.open();
+        assert_eq!(synchronize(&cu, streams[2]), 0);
     });
 }
 

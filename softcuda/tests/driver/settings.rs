@@ -30,7 +30,7 @@ fn an_impossible_setting_is_refused_loudly() {
         refused(test, "SOFTCUDA_DEVICES", value, "a number from 0 to 64");
     }
     for value in ["fast", "Lazy", "seeded:1"] {
-        refused(test, "SOFTCUDA_SCHEDULE", value, "eager, lazy or seeded");
+        refused(test, "SOFTCUDA_SCHEDULE", value, "eager, lazy, seeded or in-order");
     }
     for value in ["-1", "x", "18446744073709551616"] {
         refused(test, "SOFTCUDA_SEED", value, "a number from 0 to 18446744073709551615");

@@ -77,6 +77,7 @@ pub(crate) fn alone_in(
 pub(crate) fn everywhere(name: &str, body: impl Fn()) {
     alone(name, &[("SOFTCUDA_SCHEDULE", "eager")], &body);
     alone(name, &[("SOFTCUDA_SCHEDULE", "lazy")], &body);
+    alone(name, &[("SOFTCUDA_SCHEDULE", "in-order")], &body);
     for seed in ["1", "2", "3", "4"] {
         alone(name, &[("SOFTCUDA_SCHEDULE", "seeded"), ("SOFTCUDA_SEED", seed)], &body);
     }
