@@ -70,6 +70,35 @@ typedef struct softcuda_launch {
  */
 typedef void (*softcuda_kernel)(const struct softcuda_launch *launch, void *data);
 
+/* A device of the machine, seen from this process. */
+typedef struct softcuda_device {
+  /* What `cuDeviceGetName` answers, terminated. */
+  char name[64];
+  /* What `cuDeviceGetUuid` answers. */
+  uint8_t uuid[16];
+  /* Where it is on the PCI bus, as `cuDeviceGetPCIBusId` answers in one text. */
+  uint32_t pci_domain;
+  uint32_t pci_bus;
+  uint32_t pci_device;
+  /* The ordinal by which this process knows it; -1 if CUDA_VISIBLE_DEVICES hides it. */
+  int32_t ordinal;
+  /* The compute capability. */
+  uint32_t capability_major;
+  uint32_t capability_minor;
+  uint32_t multiprocessors;
+  /* Clock rates in kHz. */
+  uint32_t clock_rate;
+  uint32_t memory_clock_rate;
+  /* Contexts of this process on it. */
+  uint32_t contexts;
+  /* 1 if this process has given it work that is not done, 0 if not. */
+  uint32_t busy;
+  uint32_t reserved;
+  /* Bytes of memory that it has, and those that this process uses. */
+  uint64_t memory;
+  uint64_t used;
+} softcuda_device;
+
 #ifdef __cplusplus
 extern "C" {
 #endif /* __cplusplus */
@@ -204,6 +233,23 @@ int softcuda_kernel_register(const char *name,
  * Errors: 1 `name` is NULL; 500 none of this name was registered.
  */
 int softcuda_kernel_unregister(const char *name);
+
+/*
+ * How many devices the machine has, also those that CUDA_VISIBLE_DEVICES hides; -1 if the environment asks for something
+ * impossible.
+ */
+int64_t softcuda_device_count(void);
+
+/*
+ * What a device of the machine is, and what this process does with it. Devices are numbered from 0, as they would be if
+ * CUDA_VISIBLE_DEVICES were not set.
+ *
+ * A process has its devices for itself: what other processes use is not seen here.
+ *
+ * Errors: 1 `device` is NULL; 101 there is no device of this number. Nothing is written then.
+ */
+int softcuda_device_get(uint32_t number,
+                        struct softcuda_device *device);
 
 /*
  * Where `size` bytes at a device pointer are in this process, for native kernels; NULL if they are not wholly inside one

@@ -13,7 +13,7 @@ use std::path::Path;
 const GENERATED: &[&str] = &["names.rs", "exports.rs", "functions.rs", "sys.rs"];
 
 /// The control functions, and their types.
-const CONTROLS: &[&str] = &["driver/kernel/native.rs", "interface/control.rs"];
+const CONTROLS: &[&str] = &["driver/installed.rs", "driver/kernel/native.rs", "interface/control.rs"];
 
 /// The header of the control functions: prose, and what `softcuda/src/interface/control.rs` exports.
 pub(crate) fn header(root: &Path) -> String {

@@ -755,7 +755,7 @@ pub(crate) fn exists(export: &Export, version: u32) -> bool {
 
 /// The control functions, and what a shell answers in their place that has no core.
 #[rustfmt::skip] // one row a line
-pub(crate) static CONTROLS: [(&str, &str); 20] = [
+pub(crate) static CONTROLS: [(&str, &str); 22] = [
     ("softcuda_version", "number"),
     ("softcuda_message", "text"),
     ("softcuda_fault_set", "number"),
@@ -775,5 +775,7 @@ pub(crate) static CONTROLS: [(&str, &str); 20] = [
     ("softcuda_residence", "number"),
     ("softcuda_kernel_register", "number"),
     ("softcuda_kernel_unregister", "number"),
+    ("softcuda_device_count", "number"),
+    ("softcuda_device_get", "number"),
     ("softcuda_bytes", "nothing"),
 ];

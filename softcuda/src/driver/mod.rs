@@ -18,6 +18,7 @@
 //! | `enqueue` | the calls that put operations into streams |
 //! | `user_object` | data of the program's that graphs keep |
 //! | `graph` | graphs, and captures, which make them |
+//! | `installed` | the devices of the machine, for tools that manage them |
 
 pub(crate) mod call;
 pub(crate) mod capture;
@@ -28,6 +29,7 @@ pub(crate) mod enqueue;
 pub(crate) mod event;
 pub(crate) mod graph;
 mod handle;
+pub(crate) mod installed;
 pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod operation;

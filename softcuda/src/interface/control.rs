@@ -7,10 +7,12 @@
 use crate::abi::pointer::In;
 use crate::abi::reach;
 use crate::abi::sys::{
-    CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND,
-    CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNKNOWN, CUresult,
+    CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_DEVICE,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY,
+    CUDA_ERROR_UNKNOWN, CUresult,
 };
 use crate::driver::context;
+use crate::driver::installed::{self, softcuda_device};
 use crate::driver::kernel::native::{self, softcuda_kernel};
 use crate::driver::memory::{managed, table};
 use crate::instruments::cancellation::Deferred;
@@ -316,6 +318,42 @@ pub unsafe extern "C" fn softcuda_kernel_unregister(name: *const c_char) -> c_in
             CUDA_ERROR_NOT_FOUND,
             format!("no native kernel {} was registered", name.to_string_lossy()),
         ))
+    })
+}
+
+/// How many devices the machine has, also those that CUDA_VISIBLE_DEVICES hides; -1 if the environment asks for something
+/// impossible.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_device_count() -> i64 {
+    number(|| Ok(installed::count() as u64))
+}
+
+/// What a device of the machine is, and what this process does with it. Devices are numbered from 0, as they would be if
+/// CUDA_VISIBLE_DEVICES were not set.
+///
+/// A process has its devices for itself: what other processes use is not seen here.
+///
+/// Errors: 1 `device` is NULL; 101 there is no device of this number. Nothing is written then.
+///
+/// # Safety
+/// `device` is NULL or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_device_get(number: u32, device: *mut softcuda_device) -> c_int {
+    status(|| {
+        if device.is_null() {
+            return Err(Refusal(CUDA_ERROR_INVALID_VALUE, "device must not be NULL".to_owned()));
+        }
+        let count = installed::count();
+        let why = || {
+            Refusal(
+                CUDA_ERROR_INVALID_DEVICE,
+                format!("there is no device {number}; the machine has {count}"),
+            )
+        };
+        let found = installed::of_number(number as usize).ok_or_else(why)?;
+        // SAFETY: the caller's promise.
+        unsafe { device.write(found) };
+        Ok(())
     })
 }
 

@@ -752,6 +752,8 @@ unsafe extern "C" {
     fn softcuda_residence();
     fn softcuda_kernel_register();
     fn softcuda_kernel_unregister();
+    fn softcuda_device_count();
+    fn softcuda_device_get();
     fn softcuda_bytes();
 }
 
@@ -1485,7 +1487,7 @@ pub(super) static FUNCTIONS: [Function; 723] = [
 
 /// That of each control function, in the order of `CONTROLS`.
 #[rustfmt::skip] // one a line
-pub(super) static CONTROL_FUNCTIONS: [Function; 20] = [
+pub(super) static CONTROL_FUNCTIONS: [Function; 22] = [
     Function(softcuda_version as *const c_void),
     Function(softcuda_message as *const c_void),
     Function(softcuda_fault_set as *const c_void),
@@ -1505,5 +1507,7 @@ pub(super) static CONTROL_FUNCTIONS: [Function; 20] = [
     Function(softcuda_residence as *const c_void),
     Function(softcuda_kernel_register as *const c_void),
     Function(softcuda_kernel_unregister as *const c_void),
+    Function(softcuda_device_count as *const c_void),
+    Function(softcuda_device_get as *const c_void),
     Function(softcuda_bytes as *const c_void),
 ];

@@ -177,3 +177,70 @@ fn the_old_total_saturates() {
         assert_eq!(total, u32::MAX);
     });
 }
+
+/// As `softcuda.h` has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct InstalledDevice {
+    name: [u8; 64],
+    uuid: [u8; 16],
+    pci: [u32; 3],
+    ordinal: i32,
+    capability: [u32; 2],
+    multiprocessors: u32,
+    clock_rates: [u32; 2],
+    contexts: u32,
+    busy: u32,
+    reserved: u32,
+    memory: u64,
+    used: u64,
+}
+
+/// The devices of the machine are those that the driver knows, also where it hides some.
+#[test]
+fn installed_devices() {
+    let test = "installed_devices";
+    let visible = [("SOFTCUDA_DEVICES", "3"), ("CUDA_VISIBLE_DEVICES", "2,0"), ("SOFTCUDA_MEMORY", "32M")];
+    alone(test, &visible, || {
+        let cu = initialised();
+        assert_eq!(cu.call_wide("softcuda_device_count", &[]), 3);
+        let nothing = InstalledDevice { name: [7; 64], memory: 7, ..all_zero() };
+        let get = |number: u64| {
+            let mut device = nothing;
+            (cu.call("softcuda_device_get", &[number, at(&mut device)]), device)
+        };
+        for (number, ordinal) in [(0, 1), (1, -1), (2, 0)] {
+            let (answer, device) = get(number);
+            assert_eq!((answer, device.ordinal, device.memory), (0, ordinal, 32 << 20));
+            assert_eq!((device.pci, device.contexts, device.used), ([0, number as u32, 6], 0, 0));
+            assert!(device.name.starts_with(format!("softcuda device {number} (no GPU)\0").as_bytes()));
+            if ordinal >= 0 {
+                let (mut uuid, mut name, mut address) = ([0u8; 16], [0u8; 64], [0u8; 16]);
+                assert_eq!(cu.call("cuDeviceGetUuid", &[at(&mut uuid), ordinal as u64]), 0);
+                assert_eq!(cu.call("cuDeviceGetName", &[at(&mut name), 64, ordinal as u64]), 0);
+                assert_eq!(cu.call("cuDeviceGetPCIBusId", &[at(&mut address), 16, ordinal as u64]), 0);
+                assert_eq!((uuid, name), (device.uuid, device.name));
+                assert!(address.starts_with(format!("0000:{number:02X}:06.0\0").as_bytes()));
+            }
+        }
+        let (mut context, mut pointer) = (0u64, 0u64);
+        assert_eq!(cu.call("cuDevicePrimaryCtxRetain", &[at(&mut context), 0]), 0);
+        assert_eq!(cu.call("cuCtxSetCurrent", &[context]), 0);
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut pointer), 4 << 20]), 0);
+        let (mut free, mut total) = (0usize, 0usize);
+        assert_eq!(cu.call("cuMemGetInfo_v2", &[at(&mut free), at(&mut total)]), 0);
+        let device = get(2).1;
+        assert_eq!((device.contexts, device.used), (1, (total - free) as u64));
+        assert!(device.used >= 4 << 20);
+        assert_eq!((get(0).1.contexts, get(0).1.used), (0, 0));
+        let (answer, device) = get(3);
+        assert_eq!((answer, device.memory, device.name), (INVALID_DEVICE, 7, [7; 64]));
+        assert_eq!(cu.message(), "there is no device 3; the machine has 3");
+        assert_eq!(cu.call("softcuda_device_get", &[0, 0]), INVALID_VALUE);
+    });
+}
+
+fn all_zero() -> InstalledDevice {
+    // SAFETY: numbers only.
+    unsafe { std::mem::zeroed() }
+}

@@ -246,6 +246,11 @@ fn wait_for_others(device: Device) {
     }
 }
 
+/// The lives of contexts on a device.
+pub(crate) fn lives_on(device: Device) -> Vec<Arc<Activation>> {
+    lives().into_iter().filter(|activation| activation.device() == device).collect()
+}
+
 fn lives() -> Vec<Arc<Activation>> {
     let mut lives = Vec::new();
     CONTEXTS.each(|context| lives.extend(context.life()));

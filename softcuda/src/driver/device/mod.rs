@@ -31,7 +31,7 @@ impl Device {
     }
 
     /// The device at that place of the bus, if it is visible.
-    fn with_number(number: usize) -> Option<Self> {
+    pub(crate) fn with_number(number: usize) -> Option<Self> {
         numbers().iter().position(|known| *known == number).map(Self)
     }
 

@@ -44,7 +44,12 @@ pub(crate) fn cuDeviceGet(device: Out<CUdevice>, ordinal: i32) -> Answer {
 pub(crate) fn cuDeviceGetName(name: Out<c_char>, len: i32, dev: CUdevice) -> Answer {
     name.check()?;
     let device = Device::of(dev)?;
-    name.set_text(&format!("softcuda device {} (no GPU)", device.number()), len)
+    name.set_text(&name_of(device.number()), len)
+}
+
+/// What a device of the machine is called, whichever ordinal it has.
+pub(crate) fn name_of(number: usize) -> String {
+    format!("softcuda device {number} (no GPU)")
 }
 
 pub(crate) fn cuDeviceGetUuid(uuid: Out<CUuuid>, dev: CUdevice) -> Answer {
