@@ -84,7 +84,7 @@ marks() {
   [[ $(wc -l <<<"$archived") -gt 300 ]] || fail 'libcushim.a has too few functions'
   diff <(sed "s/\$/@@CUSHIM_${soname#libcushim.so.}/" <<<"$archived") - <<<"$exported" ||
     fail 'libcushim.so does not export the functions of libcushim.a with a version (above)'
-  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$prefix/bin/cushim-probe"; do
+  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$prefix/bin/cushim-probe" "$prefix/bin/softcuda-run"; do
     [[ -f $file ]] || fail "$file is missing"
     [[ $(readelf -SW "$file") != *.debug_info* ]] || fail "$file is not stripped"
     debug=$(dirname "$file")/.debug/$(readelf -p .gnu_debuglink "$file" | sed -n 's/.* \(.*\.debug\)$/\1/p')
@@ -156,6 +156,15 @@ probe() {
   "$prefix/bin/cushim-probe" --software > "$work/log" || { cat "$work/log"; exit 1; }
 }
 
+# A program that knows nothing of softcuda gets the version that is asked for, and nothing is left behind.
+run_on_softcuda() {
+  mkdir -p "$work/tmp"
+  env -u CUSHIM_DRIVER TMPDIR="$work/tmp" "$prefix/bin/softcuda-run" --cuda 12.4 "$prefix/bin/cushim-probe" > "$work/log" ||
+    { cat "$work/log"; exit 1; }
+  [[ $(< "$work/log") == *'CUDA 12.4'* ]] || { cat "$work/log"; fail 'softcuda-run --cuda 12.4 gives another version'; }
+  [[ -z $(ls "$work/tmp") ]] || fail "softcuda-run leaves $(ls "$work/tmp")"
+}
+
 # finds LINE...: what find_package finds, and what not: each line is "yes" or "no", and arguments of find_package.
 finds() {
   local line
@@ -185,6 +194,7 @@ check() { # what, command...
 check 'libraries' marks
 check 'headers' headers
 check 'cushim-probe' probe
+check 'softcuda-run' run_on_softcuda
 for compiler in gcc clang; do
   check "pkg-config, $compiler" with_pkg_config "$compiler"
   [[ $profile == dev && $compiler == gcc ]] || check "Meson, $compiler" with_meson "$compiler"

@@ -23,7 +23,7 @@ newest_glibc() {
 
 # programs PREFIX: the libraries and programs.
 programs() {
-  find "$1" -type f \( -name 'lib*.so*' -o -name cushim-probe \) ! -name '*.debug'
+  find "$1" -type f \( -name 'lib*.so*' -o -name cushim-probe -o -name softcuda-run \) ! -name '*.debug'
 }
 
 # pack_deb ROOT ARCH OUT: one package of what is under ROOT, for all of it is of one version.
@@ -49,7 +49,7 @@ Priority: optional
 Description: CUDA driver API for one binary
  A library for programs that use the CUDA driver: it finds the driver and its
  versioned functions at run time. With headers, a static library, the driver in
- software, softcuda, for tests without a GPU, and cushim-probe.
+ software, softcuda, for tests without a GPU, softcuda-run, and cushim-probe.
 CONTROL
   echo 'activate-noawait ldconfig' > "$root/DEBIAN/triggers"
   (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum > DEBIAN/md5sums)

@@ -1,0 +1,69 @@
+//! `softcuda-run COMMAND`: runs a command on softcuda, the CUDA driver in software, and changes nothing for others.
+//!
+//! - `arguments`: what the command line asks for;
+//! - `libraries`: where softcuda is;
+//! - `question`: what libsoftcuda makes of the settings, asked in a process of its own;
+//! - `folder`: a folder with `libcuda.so.1`, which the loader finds and which goes at the end;
+//! - `setting`: the variables of the command;
+//! - `command`: the command, its signals and its end.
+#![cfg(target_os = "linux")]
+
+mod arguments;
+mod command;
+mod folder;
+mod libraries;
+mod problem;
+mod question;
+mod setting;
+
+use arguments::{Arguments, Task};
+use libraries::Libraries;
+use problem::Problem;
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // This program, started by itself.
+    if let [first, library] = &words[..]
+        && first == question::WORD
+    {
+        return question::answer(library);
+    }
+    match arguments::read(words).and_then(perform) {
+        Ok(code) => code,
+        Err(problem) => problem.tell(),
+    }
+}
+
+fn perform(task: Task) -> Result<ExitCode, Problem> {
+    match task {
+        Task::Help => print(arguments::HELP),
+        Task::Version => print(concat!("softcuda-run ", env!("CARGO_PKG_VERSION"), "\n")),
+        Task::Run(arguments) => run(&arguments),
+    }
+}
+
+fn print(text: &str) -> Result<ExitCode, Problem> {
+    use std::io::Write as _;
+    let written = std::io::stdout().write_all(text.as_bytes());
+    written.map(|()| ExitCode::SUCCESS).map_err(|error| Problem::failed(format!("standard output: {error}")))
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let libraries = Libraries::find()?;
+    let settings = setting::of(&arguments.options)?;
+    let driver = question::ask(&libraries.core, &settings)
+        .map_err(|why| setting::in_words_of_options(why, &arguments.options))?;
+    let signals = command::block_signals();
+    let folder = folder::Folder::new(&libraries, &driver.version)?;
+    let variables = setting::for_command(settings, &libraries, &driver, folder.path());
+    let end = command::run(&arguments.command, &variables, &signals)?;
+    drop(folder);
+    end.pass_on()
+}
+
+/// A text of the system's as people read it.
+fn shown(text: impl AsRef<OsStr>) -> String {
+    text.as_ref().to_string_lossy().into_owned()
+}

@@ -1,0 +1,153 @@
+//! The variables of the command: what the options say in softcuda's words, and where softcuda is.
+
+use crate::arguments::Options;
+use crate::libraries::Libraries;
+use crate::problem::Problem;
+use crate::question::Driver;
+use crate::shown;
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::path::Path;
+
+/// A variable.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    pub(crate) name: &'static str,
+    pub(crate) value: OsString,
+}
+
+impl Setting {
+    fn new(name: &'static str, value: impl Into<OsString>) -> Self {
+        Self { name, value: value.into() }
+    }
+}
+
+/// Bytes of memory of a device where nobody says how many: a program that takes all there is for its own would take the machine's.
+const USUAL_MEMORY: u64 = 2 << 30;
+
+/// What the options set.
+pub(crate) fn of(options: &Options) -> Result<Vec<Setting>, Problem> {
+    let mut settings = Vec::new();
+    for (name, value) in [
+        ("SOFTCUDA_VERSION", &options.cuda),
+        ("SOFTCUDA_DEVICES", &options.devices),
+        ("SOFTCUDA_MEMORY", &options.memory),
+        ("SOFTCUDA_FAULT", &options.fault),
+        ("SOFTCUDA_BOUNDS", &options.bounds),
+    ] {
+        settings.extend(value.as_ref().map(|value| Setting::new(name, value)));
+    }
+    if let Some(rule) = &options.schedule {
+        let (rule, seed) = seed_of(rule);
+        settings.push(Setting::new("SOFTCUDA_SCHEDULE", rule));
+        settings.extend(seed.map(|seed| Setting::new("SOFTCUDA_SEED", seed)));
+    }
+    if let Some(file) = &options.trace {
+        settings.push(Setting::new("SOFTCUDA_TRACE", trace_file(file)?));
+    }
+    Ok(settings)
+}
+
+/// A rule, and the seed behind it.
+fn seed_of(rule: &OsStr) -> (OsString, Option<OsString>) {
+    match rule.to_str().and_then(|rule| rule.strip_prefix("seeded=")) {
+        Some(seed) if !seed.is_empty() => ("seeded".into(), Some(seed.into())),
+        _ => (rule.to_owned(), None),
+    }
+}
+
+/// The file of a trace, wherever the processes that write it are. That it can be written is tried here.
+fn trace_file(file: &OsStr) -> Result<OsString, Problem> {
+    if file == "-" {
+        return Ok(file.to_owned());
+    }
+    let wrong = |error| Problem::usage(format!("--trace {} cannot be written: {error}", shown(file)));
+    OpenOptions::new().append(true).create(true).open(file).map_err(wrong)?;
+    std::path::absolute(file).map(Into::into).map_err(wrong)
+}
+
+/// What softcuda says of a variable, in the words of the option that has set it.
+pub(crate) fn in_words_of_options(problem: Problem, options: &Options) -> Problem {
+    for (option, name, value) in [
+        ("--cuda", "SOFTCUDA_VERSION", &options.cuda),
+        ("--devices", "SOFTCUDA_DEVICES", &options.devices),
+        ("--memory", "SOFTCUDA_MEMORY", &options.memory),
+        ("--schedule", "SOFTCUDA_SCHEDULE", &options.schedule),
+        ("--schedule seeded", "SOFTCUDA_SEED", &options.schedule),
+        ("--fault", "SOFTCUDA_FAULT", &options.fault),
+        ("--bounds", "SOFTCUDA_BOUNDS", &options.bounds),
+    ] {
+        if let Some(rest) = problem.sentence().strip_prefix(name).and_then(|rest| rest.strip_prefix('='))
+            && value.is_some()
+        {
+            return Problem::usage(format!("{option}={rest}"));
+        }
+    }
+    problem
+}
+
+/// All that the command gets beside what the environment has.
+pub(crate) fn for_command(
+    mut settings: Vec<Setting>,
+    libraries: &Libraries,
+    driver: &Driver,
+    folder: &Path,
+) -> Vec<Setting> {
+    let own = libraries.shell(&driver.version).unwrap_or_else(|| libraries.core.clone());
+    settings.retain(|setting| setting.name != "SOFTCUDA_VERSION");
+    settings.push(Setting::new("SOFTCUDA_VERSION", &driver.version));
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let memory_is_said = settings.iter().any(|setting| setting.name == "SOFTCUDA_MEMORY");
+    if let Some(memory) = driver.memory.filter(|_| !memory_is_said && !is_set("SOFTCUDA_MEMORY")) {
+        settings.push(Setting::new("SOFTCUDA_MEMORY", memory.min(USUAL_MEMORY).to_string()));
+    }
+    settings.extend([
+        Setting::new("CUSHIM_DRIVER", "software"),
+        Setting::new("CUSHIM_SOFTCUDA", own),
+        Setting::new("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", folder)),
+        // For compilers that link with -lcuda.
+        Setting::new("LIBRARY_PATH", before("LIBRARY_PATH", folder)),
+        // Triton asks ldconfig first, which knows only what is installed.
+        Setting::new("TRITON_LIBCUDA_PATH", folder),
+    ]);
+    settings
+}
+
+/// A list of folders with one more at its beginning. An empty list is none: an empty entry would be the current folder.
+fn before(list: &str, folder: &Path) -> OsString {
+    let mut folders = folder.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os(list).filter(|others| !others.is_empty()) {
+        folders.push(":");
+        folders.push(others);
+    }
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Setting, of};
+    use crate::arguments::Options;
+
+    #[test]
+    fn options_are_variables() {
+        let some = |text: &str| Some(text.into());
+        let options = Options {
+            schedule: some("seeded=7"),
+            cuda: some("12.8"),
+            trace: some("-"),
+            ..Options::default()
+        };
+        let expected = [
+            ("SOFTCUDA_VERSION", "12.8"),
+            ("SOFTCUDA_SCHEDULE", "seeded"),
+            ("SOFTCUDA_SEED", "7"),
+            ("SOFTCUDA_TRACE", "-"),
+        ];
+        let expected = expected.map(|(name, value)| Setting::new(name, value));
+        assert_eq!(of(&options).expect("they are right"), expected);
+        for rule in ["seeded", "seeded=", "lazy"] {
+            let options = Options { schedule: some(rule), ..Options::default() };
+            assert_eq!(of(&options).expect("they are right"), [Setting::new("SOFTCUDA_SCHEDULE", rule)]);
+        }
+    }
+}
