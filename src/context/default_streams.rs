@@ -8,7 +8,7 @@ use std::any::Any;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::Release;
 
 /// What a context has of its default streams.
 ///
@@ -51,7 +51,7 @@ impl Context {
     #[cfg(feature = "capi")]
     #[inline]
     pub(crate) fn held_default_stream(&self, which: DefaultStream) -> *const () {
-        self.streams.at[which as usize].load(Acquire)
+        self.streams.at[which as usize].load(std::sync::atomic::Ordering::Acquire)
     }
 
     /// One more handle owns the context.

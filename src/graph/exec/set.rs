@@ -347,8 +347,8 @@ fn explain(mut failure: Error, parameters: &Parameters, is_elsewhere: bool) -> E
                 ". A 2D or 3D copy keeps its memory in an exec; instantiate the graph again"
             }
             Parameters::Copy(_) => {
-                ". A copy keeps its direction, and the kind and the context of its memory, in an exec: memory of a pool, or of another \
-                 context, is not exchanged for other memory"
+                ". A copy keeps its direction, the kind of its memory, and the context of its source in an exec: memory of a pool, or a \
+                 source of another context, is not exchanged for other memory"
             }
             Parameters::Memset(memset) if memset.raw().height > 1 => {
                 ". A memset of rows keeps its width and height in an exec; instantiate the graph again"

@@ -92,12 +92,16 @@ fn fits_copy(old: &CopyNode, new: &CopyNode) -> bool {
         return false;
     }
     let stays = |(old, new): (&Side, &Side)| old.span.device() == new.span.device();
-    let moves_within = |(old, new): (&Side, &Side)| stays((old, new)) && keeps_context(&old.span, &new.span);
-    fits(from) && fits(to) && moves_within(from) && if stays(to) { moves_within(to) } else { is_open(to) }
+    let (source, copied) = from;
+    fits(from)
+        && fits(to)
+        && stays(from)
+        && keeps_context(&source.span, &copied.span)
+        && (stays(to) || is_open(to))
 }
 
-/// Whether memory of the one context stands for memory of the other: on one device only its own does (measured). Memory of pools and of
-/// graphs is no context's.
+/// Whether memory of the one context stands for memory of the other where it may not move: only its own does (measured). Memory of pools and
+/// of graphs is no context's.
 fn keeps_context(old: &Span, new: &Span) -> bool {
     let plain = |span: &Span| span.place() == Place::Device && span.source() == Source::Plain;
     match (old.owner(), new.owner()) {
