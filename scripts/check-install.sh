@@ -84,7 +84,7 @@ marks() {
   [[ $(wc -l <<<"$archived") -gt 300 ]] || fail 'libcushim.a has too few functions'
   diff <(sed "s/\$/@@CUSHIM_${soname#libcushim.so.}/" <<<"$archived") - <<<"$exported" ||
     fail 'libcushim.so does not export the functions of libcushim.a with a version (above)'
-  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$prefix/bin/cushim-probe" "$prefix/bin/softcuda-run"; do
+  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$lib/libsoftcuda_nvml.so" "$prefix/bin/cushim-probe" "$prefix/bin/softcuda-run"; do
     [[ -f $file ]] || fail "$file is missing"
     [[ $(readelf -SW "$file") != *.debug_info* ]] || fail "$file is not stripped"
     debug=$(dirname "$file")/.debug/$(readelf -p .gnu_debuglink "$file" | sed -n 's/.* \(.*\.debug\)$/\1/p')
@@ -162,6 +162,7 @@ run_on_softcuda() {
   env -u CUSHIM_DRIVER TMPDIR="$work/tmp" "$prefix/bin/softcuda-run" --cuda 12.4 "$prefix/bin/cushim-probe" > "$work/log" ||
     { cat "$work/log"; exit 1; }
   [[ $(< "$work/log") == *'CUDA 12.4'* ]] || { cat "$work/log"; fail 'softcuda-run --cuda 12.4 gives another version'; }
+  env -u CUSHIM_DRIVER "$prefix/bin/softcuda-run" sh -c '[ -e "${LD_LIBRARY_PATH%%:*}/libnvidia-ml.so.1" ]' || fail 'softcuda-run finds no NVML'
   [[ -z $(ls "$work/tmp") ]] || fail "softcuda-run leaves $(ls "$work/tmp")"
 }
 

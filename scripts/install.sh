@@ -14,6 +14,7 @@ Builds the libraries with cargo and installs:
   PREFIX/lib/pkgconfig/           cushim.pc, softcuda.pc, cushim-cuda.pc
   PREFIX/lib/cmake/cushim/        for find_package(cushim)
   PREFIX/lib/libsoftcuda.so and libsoftcuda-VERSION.so, the software driver (CUSHIM_DRIVER=software finds it there)
+  PREFIX/lib/libsoftcuda_nvml.so  NVML for softcuda, which softcuda-run gives programs as libnvidia-ml.so.1
   PREFIX/bin/softcuda-run         runs a command on softcuda (docs/tasks/testing.md); PREFIX/share/man/man1/softcuda-run.1
   PREFIX/bin/cushim-probe         says which driver a program gets; PREFIX/share/man/man1/cushim-probe.1
   PREFIX/share/cushim/            cushim.json: the interface as data, for programs that write bindings (docs/interface.md)
@@ -24,7 +25,7 @@ find it. What is installed may be moved.
 
 PREFIX              where to install; created if missing. The environment variable PREFIX does as well.
 --libdir DIR        directory of the libraries, relative to PREFIX (default: lib, or the environment variable LIBDIR)
---without-softcuda  leave the software driver and softcuda-run out
+--without-softcuda  leave the software driver, its NVML and softcuda-run out
 --without-probe     leave cushim-probe out
 --without-debug     leave the debug information out
 --release           what a release has: no path of this machine in the files, and beside them the licences of all that is
@@ -33,7 +34,7 @@ PREFIX              where to install; created if missing. The environment variab
                     cargo-zigbuild and ziglang (pip install cargo-zigbuild ziglang)
 --profile NAME      cargo profile to build with (default: release)
 --built DIR         install libcushim.so, libcushim.a, libsoftcuda.so and libsoftcuda-VERSION.so that are in DIR, as cargo
-                    built them, instead of building; without cushim-probe and softcuda-run
+                    built them, instead of building; without the programs and NVML
 --uninstall         remove what was installed under PREFIX, and nothing else
 
 DESTDIR             in the environment: put in front of PREFIX, for packages
@@ -185,7 +186,7 @@ prepare_zig() {
 # Cargo says what it built and where, whatever the configuration makes of target folders.
 if [[ ! $given ]]; then
   common=(--locked --profile "$profile" "${for_target[@]}" --message-format json-render-diagnostics)
-  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim ${softcuda:+-p softcuda} --lib)
+  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim ${softcuda:+-p softcuda -p softcuda-nvml} --lib)
   # softcuda is where the loader looks for it.
   rpath=-Wl,-rpath,\$ORIGIN/$(realpath -ms --relative-to=/bin "/$libdir")
   if [[ $probe ]]; then
@@ -284,6 +285,7 @@ if [[ $softcuda ]]; then
   done
   put_text softcuda.pc.in "$libdir/pkgconfig/softcuda.pc"
   if [[ ! $given ]]; then
+    put_program "$(built_file libsoftcuda_nvml.so)" "$libdir/libsoftcuda_nvml.so"
     put_program "$(built_file softcuda-run)" bin/softcuda-run
     put_text softcuda-run.1.in share/man/man1/softcuda-run.1
   fi
@@ -295,7 +297,7 @@ fi
 
 for text in LICENSE-MIT LICENSE-APACHE CHANGELOG.md; do put 644 "$text" "share/doc/cushim/$text"; done
 if [[ $release ]]; then
-  parts=cushim${softcuda:+,softcuda,run}${probe:+,probe}
+  parts=cushim${softcuda:+,softcuda,nvml,run}${probe:+,probe}
   for_parts=(--parts "$parts" --target "${rust_target:-$(rustc -vV | sed -n 's/^host: //p')}" ${target:+--zig})
   scripts/dependencies.py --licences "${for_parts[@]}" > "$work/licences"
   scripts/dependencies.py --sbom "${for_parts[@]}" > "$work/sbom"

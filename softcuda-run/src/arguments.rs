@@ -10,7 +10,7 @@ usage: softcuda-run [options] [--] COMMAND [ARGUMENT...]
        softcuda-run --help | --version
 
 Runs COMMAND on softcuda, a CUDA driver in software, as on a machine with a GPU: COMMAND, and what it starts, find softcuda as
-libcuda.so.1. Nothing outside of these processes is changed, and nothing is left when COMMAND has ended.
+libcuda.so.1, and its devices by NVML (libnvidia-ml.so.1). Nothing outside of these processes is changed, and nothing is left when COMMAND has ended.
 
 --cuda VERSION      the version of CUDA that the driver supports, 11.4 to 13.5 (default: 13.0)
 --devices N         how many devices there are, 0 to 64 (default: 1)

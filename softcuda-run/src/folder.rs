@@ -37,6 +37,11 @@ impl Folder {
         {
             symlink(target, folder.path.join(name)).map_err(failed)?;
         }
+        if let Some(nvml) = libraries.nvml() {
+            for name in ["libnvidia-ml.so.1", "libnvidia-ml.so"] {
+                symlink(&nvml, folder.path.join(name)).map_err(failed)?;
+            }
+        }
         Ok(folder)
     }
 

@@ -61,6 +61,12 @@ impl Libraries {
         Self { core, shells: [vec![folder], built.unwrap_or_default()].concat() }
     }
 
+    /// NVML for softcuda, if it is there.
+    pub(crate) fn nvml(&self) -> Option<PathBuf> {
+        let path = self.core.with_file_name("libsoftcuda_nvml.so");
+        path.is_file().then_some(path)
+    }
+
     /// The library of one version, which exports what a driver of that version does.
     pub(crate) fn shell(&self, version: &str) -> Option<PathBuf> {
         let name = format!("libsoftcuda-{version}.so");

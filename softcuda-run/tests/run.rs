@@ -1,6 +1,7 @@
 //! `softcuda-run`, as a user calls it: what the command sees, how it ends, and what is left.
 #![cfg(target_os = "linux")]
 
+#[allow(dead_code)] // each file of tests uses some of it
 mod common;
 
 use common::{Machine, PROGRAM};
