@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what of the package follows from the interface: cushim/_interface.py, _enums.py, _records.py and _handles.py.
+"""Writes what of the package follows from the interface: cushim/_interface.py, _enums.py, _records.py, _handles.py
+and _version.py.
 
 usage: generate.py [--check]
 
@@ -307,11 +308,19 @@ def declarations():
         return path.read_text()
 
 
+def version(interface):
+    """The version, and how the system calls the library that has its binary interface."""
+    number = interface["version"]
+    major, minor = number.split(".")[:2]
+    text = HEAD.format(about="The version of the library that this package is for.", source="cushim.json")
+    return text + f'VERSION = "{number}"\nSONAME = "libcushim.so.{major if major != "0" else f"0.{minor}"}"\n'
+
+
 def main():
     interface = json.loads((INCLUDE / "cushim.json").read_text(encoding="utf-8"))
     methods, skipped = handles(interface)
     files = {"_enums.py": enums(interface), "_records.py": records(interface), "_handles.py": methods,
-             "_interface.py": declarations()}
+             "_interface.py": declarations(), "_version.py": version(interface)}
     if "--list" in sys.argv:
         print("\n".join(skipped))
     stale = [name for name, text in files.items() if not (PACKAGE / name).exists() or (PACKAGE / name).read_text() != text]

@@ -18,8 +18,9 @@ const ELSEWHERE: &[&str] = &[
     "CUSHIM_REQUIRE",
     "CUSHIM_SOFTCUDA",
     "softcuda_faults",
-    // A variable of the CMake package.
+    // Variables of the CMake package and of the Python package.
     "cushim_SOFTCUDA",
+    "CUSHIM_LIBRARY",
 ];
 
 #[test]
@@ -79,8 +80,14 @@ fn every_name_for_build_systems_is_on_its_page() {
 #[test]
 fn every_variable_is_on_its_page() {
     for (page, sources) in [
-        ("docs/environment.md", ["src/driver/environment.rs", "src/object/logging.rs"]),
-        ("softcuda/README.md", ["softcuda/src/instruments/settings.rs", "softcuda/src/instruments/setup.rs"]),
+        (
+            "docs/environment.md",
+            ["src/driver/environment.rs", "src/object/logging.rs", "python/cushim/_library.py"].as_slice(),
+        ),
+        (
+            "softcuda/README.md",
+            ["softcuda/src/instruments/settings.rs", "softcuda/src/instruments/setup.rs"].as_slice(),
+        ),
     ] {
         let read = |path: &str| fs::read_to_string(repository(path)).expect("it can be read");
         let of = |text: &str| {
@@ -89,7 +96,7 @@ fn every_variable_is_on_its_page() {
         let page_text = read(page);
         let rows = page_text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let named: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).filter(|name| of(name)).collect();
-        let text = sources.map(read).concat();
+        let text: String = sources.iter().map(|source| read(source)).collect();
         let mut known = identifiers(&text);
         known.retain(|name| of(name) && text.contains(&format!("\"{name}\"")));
         // The library only says it in an error; softcuda reads it.

@@ -38,6 +38,7 @@ from ._graph import Condition, Exec, Graph, Node
 from ._kernel import Kernel, Library, launch
 from ._memory import Buffer, Resource, View
 from ._stream import CURRENT, Stream, current_stream
+from ._version import VERSION as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
     from ._enums import *
     from ._records import *
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 
 from ._interface import ffi
+from ._version import SONAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List
 
-# What the system's library is called; the name has the version of the binary interface.
-SYSTEM = "cushim.dll" if os.name == "nt" else "libcushim.so.0.1"
+# What the system's library is called.
+SYSTEM = "cushim.dll" if os.name == "nt" else SONAME
 FOLDER = Path(__file__).parent / "lib"
 
 

@@ -3,8 +3,9 @@
 use super::environment::{CHECK_VARIABLE, DRIVER_VARIABLE, Environment, SOFTWARE_VARIABLE};
 use std::sync::{Mutex, PoisonError};
 
-/// What the library reads. The last one belongs to the log of the C library.
-const VARIABLES: &[&str] = &[DRIVER_VARIABLE, SOFTWARE_VARIABLE, CHECK_VARIABLE, "CUSHIM_LOG"];
+/// What the library reads. The last but one belongs to the log of the C library, the last one to the Python package.
+const VARIABLES: &[&str] =
+    &[DRIVER_VARIABLE, SOFTWARE_VARIABLE, CHECK_VARIABLE, "CUSHIM_LOG", "CUSHIM_LIBRARY"];
 /// What the project's own tests and scripts read.
 const OF_THE_PROJECT: &[&str] =
     &["CUSHIM_DEBIAN_MIRROR", "CUSHIM_LOOM_SHORT", "CUSHIM_MATRIX", "CUSHIM_REFRESH", "CUSHIM_REQUIRE"];

@@ -38,7 +38,7 @@ fn what_is_generated_is_not_stale() {
 
 #[test]
 fn its_types_are_right() {
-    if has("mypy") && has("cffi") {
+    if has("mypy") && has("cffi") && has("pytest") {
         let kept = tempfile::tempdir().expect("a folder");
         let run = python(Driver::Unset).folder(&repository("python"));
         run.arg("-m").arg("mypy").arg("--cache-dir").arg(kept.path()).output().expect("mypy finds nothing");

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Makes the wheels of the Python package, and checks them. See --help.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/wheel.sh FOLDER [--installed PREFIX | --target TARGET]
+       scripts/wheel.sh FOLDER --check
+
+Writes two wheels into FOLDER, for every Python from 3.9 on:
+
+  cushim-VERSION-py3-none-PLATFORM.whl           the package, with libcushim and cushim-probe inside
+  cushim_softcuda-VERSION-py3-none-PLATFORM.whl  softcuda, for cushim[softcuda]
+
+PLATFORM is manylinux with the oldest glibc that the libraries run with.
+
+--installed PREFIX  take what scripts/install.sh has installed under PREFIX, instead of building
+--target TARGET     build for a Rust target and an oldest glibc, for example aarch64-unknown-linux-gnu.2.17
+--check             install the wheels in FOLDER into a new virtual environment, and run there what docs/start/python.md says:
+                    its program, on softcuda, a test with the pytest plugin on two versions, and python -m cushim. pip fetches
+                    cffi and pytest
+
+Needs python3 and binutils, and to build what scripts/install.sh needs.
+
+Exit status: 0 done; 2 wrong usage; 69 a tool is missing; anything else is a failure.
+TEXT
+}
+
+say() { echo "wheel: $*" >&2; }
+fail() { say "$*"; exit 1; }
+wrong() { say "$*; see --help"; exit 2; }
+
+folder=''
+prefix=''
+target=''
+check=''
+while (($# > 0)); do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --installed | --target)
+      (($# >= 2)) || wrong "$1 needs a value"
+      if [[ $1 == --target ]]; then target=$2; else prefix=$2; fi
+      shift ;;
+    --check) check=yes ;;
+    -*) wrong "unknown option $1" ;;
+    *)
+      [[ -z $folder ]] || wrong 'one FOLDER only'
+      folder=$1 ;;
+  esac
+  shift
+done
+[[ -n $folder ]] || { usage >&2; exit 2; }
+[[ -z $prefix || -z $target ]] || wrong '--installed or --target'
+for tool in python3:python3 readelf:binutils; do
+  command -v "${tool%:*}" >/dev/null || { say "needs ${tool%:*}; install ${tool#*:}"; exit 69; }
+done
+if [[ ! $check && ! $prefix ]]; then
+  command -v cargo >/dev/null || { say 'needs cargo; install Rust (https://rustup.rs)'; exit 69; }
+fi
+
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+[[ -z $prefix ]] || prefix=$(cd "$prefix" && pwd) || wrong "there is no folder $prefix"
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+. scripts/package.inc.sh
+
+page=$PWD/docs/start/python.md
+
+# quick_start LANGUAGE NUMBER: a block of code of the page.
+quick_start() {
+  awk -v language="$1" -v number="$2" '
+    $0 == "```" && inside { exit }
+    inside { print }
+    $0 == "```" language && ++count == number { inside = 1 }' "$page"
+}
+
+if [[ $check ]]; then
+  unset PYTHONPATH CUSHIM_LIBRARY CUSHIM_SOFTCUDA CUSHIM_DRIVER LD_LIBRARY_PATH
+  wheels=("$folder"/cushim-*.whl)
+  [[ -f ${wheels[0]} ]] || fail "$folder has no wheels"
+  python3 -m venv "$work/venv"
+  python=$work/venv/bin/python
+  "$python" -m pip install -q --disable-pip-version-check --find-links "$folder" 'cushim[softcuda]' pytest
+  cd "$work"
+  quick_start python 1 > hello.py
+  CUSHIM_DRIVER=software "$python" hello.py > said
+  diff <(quick_start text 1) said || fail 'the quick start prints something else (above)'
+  quick_start python 2 > test_doubling.py
+  "$python" -m pytest -q --softcuda 12.4,13.0 > said || { cat said >&2; fail 'the test of the quick start fails (above)'; }
+  (($(grep -c ' passed' said) == 2)) || { cat said >&2; fail 'the test did not run on two versions (above)'; }
+  CUSHIM_DRIVER=software "$python" -m cushim > said || { cat said >&2; fail 'python -m cushim fails (above)'; }
+  "$python" -m pip uninstall -q -y cushim-softcuda
+  status=0
+  CUSHIM_DRIVER=software "$python" hello.py > said 2>&1 || status=$?
+  ((status != 0)) && grep -q 'softcuda' said || { cat said >&2; fail 'without softcuda the program does not say what it lacks (above)'; }
+  echo 'the wheels install and work'
+  exit
+fi
+
+if [[ ! $prefix ]]; then
+  prefix=$work/prefix
+  options=(--without-debug)
+  [[ -z $target ]] || options+=(--target "$target")
+  scripts/install.sh "$prefix" "${options[@]}" > "$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the build fails (above)'; }
+fi
+mapfile -t files < <(programs "$prefix")
+machine=$(readelf -h "$prefix"/lib*/libcushim.so | sed -n 's/ *Machine: *//p')
+case $machine in
+  *X86-64*) machine=x86_64 ;;
+  *AArch64*) machine=aarch64 ;;
+  *) fail "wheels are for x86-64 and aarch64, and libcushim.so is for $machine" ;;
+esac
+glibc=$(newest_glibc "${files[@]}")
+# Python's oldest name for it is 2.17's.
+glibc=$(printf '%s\n2.17\n' "$glibc" | sort -V | tail -n 1)
+python3 python/build.py "$folder" "$prefix" "manylinux_${glibc/./_}_$machine"
