@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 pub(crate) const HELP: &str = "\
 usage: softcuda-run [options] [--] COMMAND [ARGUMENT...]
+       softcuda-run [options] --doctor [--json] [COMMAND]
        softcuda-run --help | --version
 
 Runs COMMAND on softcuda, a CUDA driver in software, as on a machine with a GPU: COMMAND, and what it starts, find softcuda as
@@ -19,6 +20,8 @@ libcuda.so.1, and its devices by NVML (libnvidia-ml.so.1). Nothing outside of th
 --fault SPEC        calls that are to fail: 'cuMemAllocAsync#3=2', the third one with CUDA_ERROR_OUT_OF_MEMORY
 --bounds RULE       how far kernels reach: exact (default) to the last byte, or allocation, as far as a GPU maps memory
 --trace FILE        add a line of JSON to FILE for each call of the driver; - is the standard error stream
+--doctor            run nothing; say what was found on this machine, and what will not work here, with COMMAND if there is one
+--json              with --doctor: as JSON
 --help              say this
 --version           say the version of this program
 
@@ -29,7 +32,7 @@ and what begins with SOFTCUDA_.
 CUSHIM_SOFTCUDA     in the environment: a libsoftcuda.so, or one in its folder, that is to be used
 
 Exit status: that of COMMAND, and if a signal ended it, this program ends by that signal. 2 wrong usage; 69 softcuda is not there, or the
-system refuses something; 126 COMMAND cannot be run; 127 there is no COMMAND.
+system refuses something; 126 COMMAND cannot be run; 127 there is no COMMAND. Of --doctor: 0 softcuda works here; 1 something is in its way.
 ";
 
 /// What the program is to do.
@@ -37,6 +40,7 @@ system refuses something; 126 COMMAND cannot be run; 127 there is no COMMAND.
 pub(crate) enum Task {
     Help,
     Version,
+    Doctor { arguments: Arguments, json: bool },
     Run(Arguments),
 }
 
@@ -44,7 +48,7 @@ pub(crate) enum Task {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) options: Options,
-    /// At least its name.
+    /// At least its name, but for a doctor.
     pub(crate) command: Vec<OsString>,
 }
 
@@ -79,6 +83,7 @@ impl Options {
 /// Reads the words behind the program's name. Options end before the first word that is none, which is the command's name.
 pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Task, Problem> {
     let mut options = Options::default();
+    let (mut doctor, mut json) = (false, false);
     let mut words = words.into_iter();
     let mut command = Vec::new();
     while let Some(word) = words.next() {
@@ -92,10 +97,18 @@ pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Task, Pr
         match word.to_str() {
             Some("-h" | "--help") => return Ok(Task::Help),
             Some("-V" | "--version") => return Ok(Task::Version),
+            Some("--doctor") => doctor = true,
+            Some("--json") => json = true,
             _ => take_option(&word, &mut words, &mut options)?,
         }
     }
     command.extend(words);
+    if doctor {
+        return Ok(Task::Doctor { arguments: Arguments { options, command }, json });
+    }
+    if json {
+        return Err(Problem::usage("--json belongs to --doctor; see --help"));
+    }
     if command.is_empty() {
         return Err(Problem::usage("there is no COMMAND to run; see --help"));
     }
@@ -160,6 +173,7 @@ mod tests {
             (&["--cud", "12.8", "ls"], "there is no option --cud; see --help"),
             (&["--cud=12.8", "ls"], "there is no option --cud=12.8; see --help"),
             (&["-x"], "there is no option -x; see --help"),
+            (&["--json", "ls"], "--json belongs to --doctor; see --help"),
             (&["--cuda"], "--cuda needs a value; see --help"),
             (&["--cuda=", "ls"], "--cuda needs a value; see --help"),
             (&["--trace", "", "ls"], "--trace needs a value; see --help"),

@@ -67,6 +67,19 @@ impl Libraries {
         path.is_file().then_some(path)
     }
 
+    /// The versions of which there is a library, the oldest first.
+    pub(crate) fn versions(&self) -> Vec<String> {
+        let entries =
+            self.shells.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+        let version = |name: &str| Some(name.strip_prefix("libsoftcuda-")?.strip_suffix(".so")?.to_owned());
+        let mut versions: Vec<_> = entries.filter_map(|entry| version(entry.file_name().to_str()?)).collect();
+        let numbers =
+            |version: &String| version.split('.').map_while(|part| part.parse().ok()).collect::<Vec<u32>>();
+        versions.sort_by_key(numbers);
+        versions.dedup();
+        versions
+    }
+
     /// The library of one version, which exports what a driver of that version does.
     pub(crate) fn shell(&self, version: &str) -> Option<PathBuf> {
         let name = format!("libsoftcuda-{version}.so");

@@ -5,11 +5,13 @@
 //! - `question`: what libsoftcuda makes of the settings, asked in a process of its own;
 //! - `folder`: a folder with `libcuda.so.1`, which the loader finds and which goes at the end;
 //! - `setting`: the variables of the command;
-//! - `command`: the command, its signals and its end.
+//! - `command`: the command, its signals and its end;
+//! - `doctor`: what was found on this machine, and what will not work here.
 #![cfg(target_os = "linux")]
 
 mod arguments;
 mod command;
+mod doctor;
 mod folder;
 mod libraries;
 mod problem;
@@ -38,16 +40,19 @@ fn main() -> ExitCode {
 
 fn perform(task: Task) -> Result<ExitCode, Problem> {
     match task {
-        Task::Help => print(arguments::HELP),
-        Task::Version => print(concat!("softcuda-run ", env!("CARGO_PKG_VERSION"), "\n")),
+        Task::Help => print(arguments::HELP).map(|()| ExitCode::SUCCESS),
+        Task::Version => {
+            print(concat!("softcuda-run ", env!("CARGO_PKG_VERSION"), "\n")).map(|()| ExitCode::SUCCESS)
+        }
+        Task::Doctor { arguments, json } => doctor::examine(&arguments, json),
         Task::Run(arguments) => run(&arguments),
     }
 }
 
-fn print(text: &str) -> Result<ExitCode, Problem> {
+fn print(text: &str) -> Result<(), Problem> {
     use std::io::Write as _;
     let written = std::io::stdout().write_all(text.as_bytes());
-    written.map(|()| ExitCode::SUCCESS).map_err(|error| Problem::failed(format!("standard output: {error}")))
+    written.map_err(|error| Problem::failed(format!("the standard output takes no text: {error}")))
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {

@@ -14,12 +14,15 @@ use std::process::{Command, ExitCode};
 pub(crate) const WORD: &str = "--answer-for";
 
 /// What libsoftcuda answers.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
     /// The version of CUDA that it supports, as in `12.8`.
     pub(crate) version: String,
     /// Bytes of memory of each device; `None` without a device.
     pub(crate) memory: Option<u64>,
+    /// How many devices the machine has, and how many of them processes see.
+    pub(crate) installed: u32,
+    pub(crate) visible: u32,
 }
 
 /// What is not to be done by a question: a trace would be begun, and a report written.
@@ -27,10 +30,15 @@ const LEFT_OUT: [&str; 2] = ["SOFTCUDA_TRACE", "SOFTCUDA_LEAKS"];
 
 /// Asks a library, which is to have these settings beside those of the environment.
 pub(crate) fn ask(library: &Path, settings: &[Setting]) -> Result<Driver, Problem> {
+    ask_without(library, settings, &[])
+}
+
+/// The same, as if some variables were not set.
+pub(crate) fn ask_without(library: &Path, settings: &[Setting], unset: &[&str]) -> Result<Driver, Problem> {
     let mut command = Command::new("/proc/self/exe");
     command.arg(WORD).arg(library);
     command.envs(settings.iter().map(|setting| (setting.name, &setting.value)));
-    for name in LEFT_OUT {
+    for name in LEFT_OUT.iter().chain(unset) {
         command.env_remove(name);
     }
     let output = command.output();
@@ -48,20 +56,24 @@ pub(crate) fn ask(library: &Path, settings: &[Setting]) -> Result<Driver, Proble
     }
 }
 
-/// A line such as `12080 2147483648`.
+/// A line such as `12080 2147483648 2 1`.
 fn read(line: &str) -> Option<Driver> {
-    let (version, memory) = line.trim().split_once(' ')?;
-    let (version, memory) = (version.parse::<u32>().ok()?, memory.parse::<u64>().ok()?);
-    let version = format!("{}.{}", version / 1000, version % 1000 / 10);
-    Some(Driver { version, memory: Some(memory).filter(|memory| *memory > 0) })
+    let numbers: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let [version, memory, installed, visible] = numbers[..] else { return None };
+    Some(Driver {
+        version: format!("{}.{}", version / 1000, version % 1000 / 10),
+        memory: Some(memory).filter(|memory| *memory > 0),
+        installed: u32::try_from(installed).ok()?,
+        visible: u32::try_from(visible).ok()?,
+    })
 }
 
 /// Answers the question, in the process that was started for it.
 #[allow(clippy::print_stderr)] // for the process that asks
 pub(crate) fn answer(library: &OsStr) -> ExitCode {
     match of_library(library) {
-        Ok((version, memory)) => {
-            let written = writeln!(std::io::stdout(), "{version} {memory}");
+        Ok(line) => {
+            let written = writeln!(std::io::stdout(), "{line}");
             if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(why) => {
@@ -76,13 +88,15 @@ pub(crate) fn answer(library: &OsStr) -> ExitCode {
 struct Device {
     name: [c_char; 64],
     uuid: [u8; 16],
-    numbers: [u32; 12],
+    pci: [u32; 3],
+    ordinal: i32,
+    numbers: [u32; 8],
     memory: u64,
     used: u64,
 }
 
-/// The version as a number, and bytes of memory of the first device, 0 if there is none.
-fn of_library(path: &OsStr) -> Result<(c_int, u64), String> {
+/// What `read` reads.
+fn of_library(path: &OsStr) -> Result<String, String> {
     let name = CString::new(path.as_bytes()).map_err(|_| "its path has a zero in it".to_owned())?;
     // SAFETY: softcuda's library, whose loading has no conditions; the functions are called as `softcuda.h` declares them.
     unsafe {
@@ -99,15 +113,23 @@ fn of_library(path: &OsStr) -> Result<(c_int, u64), String> {
             }
         };
         let version: extern "C" fn() -> c_int = std::mem::transmute(find(c"softcuda_version")?);
+        let count: extern "C" fn() -> i64 = std::mem::transmute(find(c"softcuda_device_count")?);
         let get: extern "C" fn(u32, *mut Device) -> c_int =
             std::mem::transmute(find(c"softcuda_device_get")?);
         let version = version();
         if version < 0 {
             return Err(String::new());
         }
-        let mut device: Device = std::mem::zeroed();
-        let memory = if get(0, &raw mut device) == 0 { device.memory } else { 0 };
-        Ok((version, memory))
+        let installed = u32::try_from(count()).unwrap_or(0);
+        let (mut memory, mut visible) = (0, 0);
+        for number in 0..installed {
+            let mut device: Device = std::mem::zeroed();
+            if get(number, &raw mut device) == 0 {
+                memory = device.memory;
+                visible += u32::from(device.ordinal >= 0);
+            }
+        }
+        Ok(format!("{version} {memory} {installed} {visible}"))
     }
 }
 
@@ -119,6 +141,22 @@ fn last_error() -> String {
             "the loader refuses it".to_owned()
         } else {
             shown(OsStr::from_bytes(CStr::from_ptr(text).to_bytes()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn lines() {
+        let driver = read("12080 2147483648 2 1\n").expect("it is one");
+        assert_eq!((driver.version.as_str(), driver.memory), ("12.8", Some(2 << 30)));
+        assert_eq!((driver.installed, driver.visible), (2, 1));
+        assert_eq!(read("11040 0 0 0").expect("it is one").memory, None);
+        for line in ["", "12080", "12080 1 1", "12080 1 1 x", "a b c d"] {
+            assert_eq!(read(line), None, "{line:?}");
         }
     }
 }

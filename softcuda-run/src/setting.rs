@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 
 /// A variable.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     pub(crate) name: &'static str,
     pub(crate) value: OsString,
@@ -23,7 +23,7 @@ impl Setting {
 }
 
 /// Bytes of memory of a device where nobody says how many: a program that takes all there is for its own would take the machine's.
-const USUAL_MEMORY: u64 = 2 << 30;
+pub(crate) const USUAL_MEMORY: u64 = 2 << 30;
 
 /// What the options set.
 pub(crate) fn of(options: &Options) -> Result<Vec<Setting>, Problem> {
