@@ -3097,12 +3097,11 @@ cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_
  * @param[in] stream The stream; it need not be the one in which the memory was allocated.
  * @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
  * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if
- *   the stream's context was reset and the memory is still there, as memory of a pool is, or of another context: it is
- *   not freed. Free it in a stream of another context.
+ *   the stream's context was reset and the memory is still there, as memory of a pool is, or of another context: it
+ *   is not freed. Free it in a stream of another context.
  * @driver any
  */
-cushim_status cushim_stream_free(cushim_stream stream,
-                                 uint64_t pointer);
+cushim_status cushim_stream_free(cushim_stream stream, uint64_t pointer);
 
 /*
  * Returns how much memory of the context's device is free, and how much it has.
@@ -6239,9 +6238,9 @@ cushim_status cushim_builder_get_context(cushim_builder builder, cushim_context 
  * Begins to capture (`cuStreamBeginCapture`).
  *
  * Calls that other threads have begun when the capture begins are waited for, up to 5 milliseconds. What such a call
- * enqueues in the stream later than that is captured, but the graph does not keep the objects that it uses. A call that
- * takes owners is waited for until it has enqueued its work, or finds the stream under capture: its owners are always
- * released.
+ * enqueues in the stream later than that is captured, but the graph does not keep the objects that it uses. A call
+ * that takes owners is waited for until it has enqueued its work, or finds the stream under capture: its owners are
+ * always released.
  *
  * @param[in] builder The builder; one captures once. That of a body captures after the nodes that the body has by
  *   now.

@@ -253,9 +253,9 @@ pub unsafe extern "C" fn cushim_builder_get_context(
 /// Begins to capture (`cuStreamBeginCapture`).
 ///
 /// Calls that other threads have begun when the capture begins are waited for, up to 5 milliseconds. What such a call
-/// enqueues in the stream later than that is captured, but the graph does not keep the objects that it uses. A call that
-/// takes owners is waited for until it has enqueued its work, or finds the stream under capture: its owners are always
-/// released.
+/// enqueues in the stream later than that is captured, but the graph does not keep the objects that it uses. A call
+/// that takes owners is waited for until it has enqueued its work, or finds the stream under capture: its owners are
+/// always released.
 ///
 /// @param[in] builder The builder; one captures once. That of a body captures after the nodes that the body has by
 ///   now.

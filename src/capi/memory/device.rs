@@ -90,8 +90,8 @@ pub unsafe extern "C" fn cushim_stream_allocate(
 /// @param[in] stream The stream; it need not be the one in which the memory was allocated.
 /// @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
 /// @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if
-///   the stream's context was reset and the memory is still there, as memory of a pool is, or of another context: it is
-///   not freed. Free it in a stream of another context.
+///   the stream's context was reset and the memory is still there, as memory of a pool is, or of another context: it
+///   is not freed. Free it in a stream of another context.
 /// @driver any
 ///
 /// # Safety
