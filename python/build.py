@@ -3,7 +3,7 @@
 usage: build.py FOLDER PREFIX PLATFORM
 
 Writes two wheels for PLATFORM, such as manylinux_2_17_x86_64, into FOLDER, with the libraries that scripts/install.sh has
-installed under PREFIX: cushim, and cushim-softcuda, which puts softcuda beside libcushim, where that looks for it.
+installed under PREFIX: cushim, and cushim-softcuda, which puts softcuda beside libcushim, where that looks for it, and has softcuda-run.
 The files depend on their contents only, and have the time SOURCE_DATE_EPOCH.
 """
 
@@ -23,6 +23,19 @@ PYTHON = ">=3.9"
 NEEDS = "cffi>=1.15"
 SUMMARY = "The CUDA driver by Python's habits: one package for every driver from 11.4 to 13.x, no toolkit, no compiler"
 DRIVER_SUMMARY = "softcuda for cushim: a CUDA driver in software, for tests without a GPU"
+
+
+# Python's script becomes the program, which finds the libraries beside itself. Not in the package cushim, which would load libcushim.
+RUN = '''"""softcuda-run, as a script of Python's."""
+
+import os
+import sys
+
+
+def run():
+    program = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cushim", "lib", "softcuda-run")
+    os.execv(program, [program, *sys.argv[1:]])
+'''
 
 
 class Wheel:
@@ -92,9 +105,10 @@ def softcuda(folder, tag, files):
     more = f"Requires-Dist: cushim=={VERSION}\n"
     wheel = Wheel(folder, "cushim-softcuda", tag, metadata("cushim-softcuda", DRIVER_SUMMARY, more, DRIVER_SUMMARY + ".\n"))
     for path in files:
-        wheel.add(f"cushim/lib/{path.name}", path.read_bytes())
+        wheel.add(f"cushim/lib/{path.name}", path.read_bytes(), 0o644 if ".so" in path.name else 0o755)
+    wheel.add("cushim_softcuda/__init__.py", RUN.encode())
     licences(wheel)
-    return wheel.close()
+    return wheel.close("[console_scripts]\nsoftcuda-run = cushim_softcuda:run\n")
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -118,7 +132,7 @@ def main():
     print(package(folder, tag, [found[0], *([probe] if probe.exists() else [])]))
     drivers = sorted(found[0].parent.glob("libsoftcuda*.so"))
     if drivers:
-        print(softcuda(folder, tag, drivers))
+        print(softcuda(folder, tag, [*drivers, prefix / "bin/softcuda-run"]))
 
 
 if __name__ == "__main__":

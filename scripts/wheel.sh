@@ -10,7 +10,7 @@ usage: scripts/wheel.sh FOLDER [--installed PREFIX | --target TARGET]
 Writes two wheels into FOLDER, for every Python from 3.9 on:
 
   cushim-VERSION-py3-none-PLATFORM.whl           the package, with libcushim and cushim-probe inside
-  cushim_softcuda-VERSION-py3-none-PLATFORM.whl  softcuda, for cushim[softcuda]
+  cushim_softcuda-VERSION-py3-none-PLATFORM.whl  softcuda, for cushim[softcuda], and softcuda-run
 
 PLATFORM is manylinux with the oldest glibc that the libraries run with.
 
@@ -92,6 +92,15 @@ if [[ $check ]]; then
   "$python" -m pytest -q --softcuda 12.4,13.0 > said || { cat said >&2; fail 'the test of the quick start fails (above)'; }
   (($(grep -c ' passed' said) == 2)) || { cat said >&2; fail 'the test did not run on two versions (above)'; }
   CUSHIM_DRIVER=software "$python" -m cushim > said || { cat said >&2; fail 'python -m cushim fails (above)'; }
+  # A program that knows nothing of cushim, its end, and NVML.
+  status=0
+  "$work/venv/bin/softcuda-run" --cuda 12.4 --devices 2 "$python" -c 'import ctypes, sys
+driver, nvml = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libnvidia-ml.so.1")
+version, count = ctypes.c_int(), ctypes.c_uint()
+assert driver.cuInit(0) == driver.cuDriverGetVersion(ctypes.byref(version)) == 0 and version.value == 12040
+assert nvml.nvmlInit_v2() == nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0 and count.value == 2
+sys.exit(7)' || status=$?
+  ((status == 7)) || fail "softcuda-run ends with $status instead of 7"
   "$python" -m pip uninstall -q -y cushim-softcuda
   status=0
   CUSHIM_DRIVER=software "$python" hello.py > said 2>&1 || status=$?
