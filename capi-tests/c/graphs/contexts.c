@@ -95,7 +95,8 @@ static void memory_of_another_context(void) {
   CHECK_CONTAINS(last_message(), "keeps the context of its memory in an exec");
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy(copy, exec, NULL, &other, 4));
   CHECK_CONTAINS(last_message(), "the context of its source");
-  CHECK_OK(cushim_node_set_copy(copy, exec, &other, NULL, 4));
+  /* On another device that depends on who reaches whose memory. */
+  if (devices == 1) CHECK_OK(cushim_node_set_copy(copy, exec, &other, NULL, 4));
   CHECK(result_of_exec(exec) == 7);
   CHECK_OK(cushim_node_set_fill(fill, exec, &here, 8, 4, 1));
   CHECK(result_of_exec(exec) == 8);
