@@ -36,6 +36,7 @@ from ._errors import (
 from ._event import Event
 from ._graph import Condition, Exec, Graph, Node
 from ._kernel import Kernel, Library, launch
+from ._managed import Location, ManagedBuffer
 from ._memory import Buffer, Resource, View
 from ._stream import CURRENT, Stream, current_stream
 from ._version import VERSION as __version__
@@ -61,7 +62,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "CURRENT", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound", "Event", "Exec",
-    "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library", "Node", "OutOfMemory",
+    "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library", "Location", "ManagedBuffer", "Node", "OutOfMemory",
     "Parameter", "Part", "Pointer", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "current_stream", "drain",
     "drain_fd", "flush", "launch", "log_to_logging",
 ]

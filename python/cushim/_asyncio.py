@@ -25,7 +25,6 @@ _spare: WeakKeyDictionary[Context, List[Stream]] = WeakKeyDictionary()
 def attach(loop: asyncio.AbstractEventLoop) -> None:
     """Has an event loop drain the queue."""
     if loop not in _loops:
-        drain()
         loop.add_reader(drain_fd(), _drain, loop)
         _loops.add(loop)
 

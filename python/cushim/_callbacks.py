@@ -46,7 +46,7 @@ class lend:
             self.owner = ffi.new("cushim_owner *")
             self.owner.data = ffi.cast("void *", self.number)
             _lent[self.number] = thing
-            if len(_lent) > _limit and not _polled:
+            if len(_lent) > _limit:
                 _tidy()
 
     def __enter__(self) -> Any:
@@ -64,14 +64,15 @@ class lend:
 def _tidy() -> None:
     """Lets go of what the library has released. Functions that are due wait on."""
     global _limit
-    _collect()
+    _collect(tidies=True)
     _limit = max(64, 2 * len(_lent))
 
 
-def _collect() -> None:
+def _collect(tidies: bool = False) -> None:
+    """Takes what is in the queue. Somebody who waits on its descriptor takes it himself: then tidying leaves it there."""
     gone = []
     with _lock:
-        while True:
+        while not (tidies and _polled):
             check(lib.cushim_drain(_items, ffi.sizeof("cushim_drain_item"), CAPACITY, _received))
             for i in range(_received[0]):
                 item = _items[i]
@@ -104,13 +105,13 @@ def drain() -> int:
 
 def drain_fd() -> int:
     """A file descriptor to wait on, with `select` or an event loop: readable while `drain` has something to do. From the first
-    call on nothing is let go of but by `drain`."""
+    call on nothing is let go of but by `drain`. Functions that are due already are called now."""
     global _polled
     place = ffi.new("int32_t *")
     check(lib.cushim_drain_fd(place))
-    _polled = True
-    if _due:  # taken before anybody waited
-        raise RuntimeError("functions are due already: call cushim.drain() before cushim.drain_fd()")
+    with _lock:
+        _polled = True
+    drain()
     return int(place[0])
 
 

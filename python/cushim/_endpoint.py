@@ -74,7 +74,7 @@ class End:
 def target(what: Any, writes: bool = True) -> End:
     """The end that something is. Host memory has to be writable if it is written."""
     if isinstance(what, BufferBase):
-        return End(what, BUFFER, int(ffi.cast("uintptr_t", what._h)), lib.cushim_buffer_size(what._h))
+        return End(what, BUFFER, int(ffi.cast("uintptr_t", what._h)), lib.cushim_buffer_size(what._h) or what.size)
     if isinstance(what, Part):
         return End(what, BUFFER, int(ffi.cast("uintptr_t", what.buffer._h)), what.bytes, what.offset)
     if isinstance(what, Pointer):
@@ -114,7 +114,11 @@ class Pair:
 
     def __init__(self, to: Any, source: Any, bytes: Optional[int]) -> None:
         self.first = target(to)
-        self.second = target(source, writes=False)
+        try:
+            self.second = target(source, writes=False)
+        except BaseException:
+            self.first.back()
+            raise
         self.to, self.source = self.first.place, self.second.place
         if bytes is None:
             if self.first.bytes != self.second.bytes:

@@ -17,13 +17,24 @@ if TYPE_CHECKING:
 class Resource(ResourceBase, Closing, of=True):
     """A source of memory. Buffers keep theirs alive."""
 
-    __slots__ = ()
+    __slots__ = ("_managed",)
+    _managed: Optional[bool]
+
+    def _set(self, h: Any, owned: bool = True, keeps: Any = None) -> None:
+        super()._set(h, owned, keeps)
+        self._managed = None
 
     def allocate(self, stream: Optional[Stream], bytes: int) -> Buffer:
-        """A buffer, in stream order if the resource is; its memory is freed in the order of that stream. Resources that are not
+        """A buffer (of managed memory a `ManagedBuffer`), in stream order if the resource is; its memory is freed in the order of that stream. Resources that are not
         stream-ordered need no stream."""
         place = ffi.new("cushim_buffer *")
         check(lib.cushim_buffer_create(self._h, perhaps(stream, StreamBase, "stream"), bytes, place))
+        if self._managed is None:
+            self._managed = self.kind in (4, 5)  # cushim_resource_kind: managed memory
+        if self._managed:
+            from ._managed import ManagedBuffer
+
+            return ManagedBuffer._take(place[0])
         buffer: Buffer = owned("buffer", place[0])
         return buffer
 
@@ -50,7 +61,7 @@ class Buffer(BufferBase, Closing, of=True):
     __slots__ = ()
 
     def __len__(self) -> int:
-        return int(lib.cushim_buffer_size(self._h))
+        return self.size
 
     def __bool__(self) -> bool:
         return True

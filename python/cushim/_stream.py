@@ -8,7 +8,7 @@ from ._object import borrowed, check, failure, ffi, handle, lib, owned, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional, Tuple
+    from typing import Any, Callable, Iterable, Optional, Tuple
 
     from ._capture import Capture
     from ._event import Event
@@ -72,6 +72,23 @@ class Stream(StreamBase, of=True):
             status = lib.cushim_stream_copy(self._h, pair.to, pair.source, pair.bytes)
             if status:
                 raise failure(status)
+
+    def copy_batch(self, copies: Iterable[Tuple[Any, Any]]) -> None:
+        """Copies several ranges, in no order among each other; what comes later in the stream waits for all of them. Each copy is a
+        pair of a destination and a source of the same size, as `copy` takes them."""
+        pairs = []
+        try:
+            for to, source in copies:
+                pairs.append(Pair(to, source, None))
+            batch = ffi.new("cushim_copy[]", len(pairs))
+            for item, pair in zip(batch, pairs):
+                item.to, item.bytes = pair.to[0], pair.bytes
+                setattr(item, "from", pair.source[0])
+            check(lib.cushim_stream_copy_batch(self._h, batch, len(pairs), ffi.NULL, 0, ffi.NULL))
+        except BaseException:
+            for pair in pairs:
+                pair.back()
+            raise
 
     def fill(self, to: Any, value: int, value_bytes: int = 1, count: Optional[int] = None) -> None:
         """Sets memory to a value of 1, 2 or 4 bytes, repeated, in stream order; by default to its end."""

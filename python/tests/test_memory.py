@@ -100,6 +100,48 @@ def test_managed_memory(context, stream):
     assert buffer.properties.managed and set(buffer.host()) == {3}
 
 
+def test_where_managed_memory_is(context, device, stream, version):
+    buffer = context.create_managed_resource().allocate(stream, 1 << 16)
+    assert isinstance(buffer, cushim.ManagedBuffer)
+    buffer.prefetch(stream, device)
+    buffer.prefetch(stream, "host")
+    stream.synchronize()
+    assert buffer.last_prefetch_location == cushim.Location.host()
+    assert not buffer.read_mostly and buffer.preferred_location is None and buffer.accessed_by == []
+    buffer.read_mostly = True
+    buffer.preferred_location = device
+    buffer.accessed_by = [device, cushim.Location.host()]
+    assert buffer.read_mostly and buffer.preferred_location == cushim.Location.device(0)
+    assert set(buffer.accessed_by) == {cushim.Location.device(device), cushim.Location.host()}
+    buffer.read_mostly, buffer.preferred_location, buffer.accessed_by = False, None, []
+    assert not buffer.read_mostly and buffer.preferred_location is None and not buffer.accessed_by
+    if version >= (13, 0):
+        buffer.discard_prefetch(stream, device)
+        buffer.discard(stream)
+    else:
+        with pytest.raises(cushim.Unsupported, match="13.0"):
+            buffer.discard(stream)
+    with pytest.raises(TypeError, match="a location is"):
+        buffer.prefetch(stream, 5)
+
+
+def test_copies_in_a_batch(device, stream):
+    buffers = [device.allocate(stream, 8) for _ in range(3)]
+    backs = [bytearray(8) for _ in buffers]
+    stream.copy_batch((buffer, bytes([i] * 8)) for i, buffer in enumerate(buffers))
+    stream.copy_batch(zip(backs, buffers))
+    stream.synchronize()
+    assert backs == [bytearray([i] * 8) for i in range(3)]
+    parts = [buffer[:] for buffer in buffers]
+    buffers[1].close()
+    with pytest.raises(cushim.InvalidHandle) as raised:
+        stream.copy_batch(zip(backs, parts))
+    assert raised.value.item == 1
+    for wrong in (lambda: len(buffers[1]), lambda: stream.copy(backs[0], buffers[1])):
+        with pytest.raises(cushim.InvalidHandle, match="destroyed"):
+            wrong()
+
+
 def test_pools_and_their_attributes(device, stream):
     with device.create_pool() as pool:
         pool.set_attribute(cushim.PoolAttribute.RELEASE_THRESHOLD, 1 << 20)

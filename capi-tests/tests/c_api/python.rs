@@ -45,6 +45,18 @@ fn its_types_are_right() {
     }
 }
 
+/// Additions are told, and whatever is gone or changed of `abi/cushim.python.txt` fails.
+#[test]
+fn its_signatures_stay() {
+    if has("cffi") {
+        let said = python(Driver::Unset).arg(repository("python/signatures.py")).arg("--check").output();
+        let said = said.expect("nothing is gone");
+        if !said.is_empty() {
+            capi_tests::say(format_args!("{said}"));
+        }
+    }
+}
+
 /// On drivers that differ in what the package does by itself (sizes of parameters from 12.4 on, say), and with schedules in which
 /// nothing is done before something waits for it, or in any order.
 #[test]
