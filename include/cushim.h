@@ -1269,9 +1269,10 @@ typedef void (*cushim_release_function)(void *data);
  *
  * `release` runs on a thread of the library's own: never while the library holds a lock, never inside a function
  * that the driver called, never on a thread of the program's. So it may lock what the program locks, and may call
- * every function of the library. One thread makes all releases, one after the other, and calls the log callback: a
- * release that takes long delays all others until it returns, and none is lost. Let it pass long work to a thread of
- * the program's. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
+ * every function of the library. That thread is in the driver's relaxed capture mode, so what a release calls does
+ * not invalidate a capture of another thread's. One thread makes all releases, one after the other, and calls the log
+ * callback: a release that takes long delays all others until it returns, and none is lost. Let it pass long work to
+ * a thread of the program's. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
  * `CUSHIM_DRAIN_RELEASE`: for languages that must not be called on foreign threads.
  *
  * A function that takes an owner reads this struct during the call only. If the call fails, nothing is released,

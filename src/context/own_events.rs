@@ -2,7 +2,6 @@
 
 use super::Context;
 use crate::driver::CallError;
-use crate::driver::calls::capture_mode::Relaxed;
 use crate::driver::calls::event::RawEvent;
 use crate::driver::calls::stream::RawStream;
 use crate::driver::sys::{CU_EVENT_DISABLE_TIMING, CUDA_ERROR_CAPTURED_EVENT, CUDA_ERROR_INVALID_VALUE};
@@ -105,9 +104,9 @@ impl OwnEvent {
         !matches!(asked, Err(Some(CUDA_ERROR_CAPTURED_EVENT | CUDA_ERROR_INVALID_VALUE)))
     }
 
-    /// Whether what was recorded last is done, if the event [tells of work](Self::tells_of_work). Whoever captures, it is not disturbed.
+    /// Whether what was recorded last is done, if the event [tells of work](Self::tells_of_work). For the worker, whose question disturbs no
+    /// capture.
     pub(crate) fn is_done(&self) -> Result<bool, CallError> {
-        let _relaxed = Relaxed::enter(self.context.table());
         self.raw().query()
     }
 

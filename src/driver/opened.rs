@@ -151,6 +151,12 @@ impl Driver {
         KNOWN.lock().iter().find(is_behind).cloned()
     }
 
+    /// The functions of the drivers that were opened after so many others, in the order in which they were: all stay.
+    pub(crate) fn opened_after(count: usize) -> Vec<&'static Table> {
+        let known = KNOWN.lock();
+        known.iter().skip(count).map(Self::object_table).collect()
+    }
+
     /// Has `listener` be told of drivers that are opened from now on, while the log is at level debug, and that a program
     /// initialises by their tables.
     #[cfg(feature = "capi")]

@@ -2,8 +2,8 @@
 //! but waiting for a whole context).
 
 use super::graph::capture::exchange_mode;
-use crate::driver::Table;
 use crate::driver::sys::{CU_STREAM_CAPTURE_MODE_RELAXED, CUstreamCaptureMode};
+use crate::driver::{Driver, Table};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed as Loosely};
 
 /// How many captures of this library's are under way in the process.
@@ -44,6 +44,27 @@ impl Drop for Relaxed<'_> {
     #[inline]
     fn drop(&mut self) {
         let _ = exchange_mode(self.table, self.before);
+    }
+}
+
+/// A thread that is in the relaxed mode for good, in all drivers that are open.
+#[derive(Default)]
+pub(crate) struct RelaxedThread {
+    /// In how many drivers it was looked at.
+    known: usize,
+    /// Those that did not take it, for they are not initialised.
+    left: Vec<&'static Table>,
+}
+
+impl RelaxedThread {
+    /// Has this thread be in it, in drivers that were opened or initialised since, too.
+    pub(crate) fn relax(&mut self) {
+        let opened = Driver::opened_after(self.known);
+        self.known += opened.len();
+        self.left.extend(
+            opened.into_iter().filter(|table| table.cuThreadExchangeStreamCaptureMode_10010.is_some()),
+        );
+        self.left.retain(|table| exchange_mode(table, CU_STREAM_CAPTURE_MODE_RELAXED).is_err());
     }
 }
 

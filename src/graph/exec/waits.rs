@@ -2,7 +2,6 @@
 
 use super::retired::Retired;
 use crate::context::{Context, OwnEvent};
-use crate::driver::calls::capture_mode::Relaxed;
 use crate::stream::Stream;
 use std::sync::Arc;
 
@@ -77,8 +76,8 @@ pub(super) fn nothing_runs(context: &Context) -> bool {
     context.lost().is_some() || context.is_gone()
 }
 
-/// Whether no work goes on in a context in which nodes ran when their stream's context was lost.
+/// Whether no work goes on in a context in which nodes ran when their stream's context was lost. For the worker, as [`Wait::is_over`] is, whose
+/// questions disturb no capture.
 fn is_idle(context: &Arc<Context>) -> bool {
-    let _relaxed = Relaxed::enter(context.driver().object_table());
     nothing_runs(context) || Stream::legacy(context).query().unwrap_or_else(|_| nothing_runs(context))
 }

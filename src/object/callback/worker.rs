@@ -1,9 +1,9 @@
 //! The worker: one thread, started when there is first something for it, that runs what may run neither inside a
 //! function that the driver called nor under a lock.
 //!
-//! It sleeps when there is nothing to do. What it drops may call the driver, and so may its questions. Those see to it that the thread is in
-//! the relaxed capture mode, as each call does that releases something: others may capture streams without a word of it here, and in any other
-//! mode a question or a free of this thread would invalidate a capture in the mode GLOBAL.
+//! It sleeps when there is nothing to do. What it drops may call the driver, and so may its questions, and functions of the program that it
+//! calls. So the thread is in the relaxed capture mode: others may capture streams without a word of it here, and in any other mode a question
+//! or a free of this thread would invalidate a capture in the mode GLOBAL.
 //!
 //! If a function of the program ends the thread, another one takes its place; not more than eight times, after which nothing is released
 //! any more.
@@ -14,6 +14,7 @@ use super::signals;
 #[cfg(target_os = "linux")]
 use super::termination;
 use crate::driver::CallError;
+use crate::driver::calls::capture_mode::RelaxedThread;
 use crate::driver::sys::CUDA_ERROR_OUT_OF_MEMORY;
 use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
@@ -164,6 +165,7 @@ struct Round {
     open: RefCell<VecDeque<Question>>,
     /// How many tasks it has done in this round, the one that it is in included.
     done: Cell<u64>,
+    mode: RefCell<RelaxedThread>,
 }
 
 impl Round {
@@ -172,6 +174,7 @@ impl Round {
         loop {
             uncancelled();
             self.wait_for(pause);
+            self.mode.borrow_mut().relax();
             let asked = self.questions.borrow().len();
             while let Some(task) = next(&self.tasks) {
                 self.done.set(self.done.get() + 1);

@@ -13,8 +13,9 @@ use crate::driver::sys::{
     CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1,
     CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY3D,
     CUDA_MEMSET_NODE_PARAMS_v1, CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphConditionalHandle,
-    CUgraphConditionalNodeType, CUgraphDeviceNode, CUgraphNode, CUgraphNodeParams, CUgraphNodeType, CUhostFn,
-    CUlaunchAttribute, CUlaunchAttributeValue, CUmemorytype, CUstreamBatchMemOpParams,
+    CUgraphConditionalNodeType, CUgraphDeviceNode, CUgraphExec, CUgraphNode, CUgraphNodeParams,
+    CUgraphNodeType, CUhostFn, CUlaunchAttribute, CUlaunchAttributeValue, CUmemorytype,
+    CUstreamBatchMemOpParams,
 };
 use crate::driver::{CallError, Table, call};
 use std::ffi::c_void;
@@ -247,10 +248,7 @@ pub(crate) unsafe fn set_in(exec: &RawExec, node: CUgraphNode, to: RawNode<'_>) 
     // SAFETY: the caller vouches for all of it.
     unsafe {
         match to {
-            RawNode::Kernel(kernel) => kernel.with(table, |older, newer| match newer {
-                Some(params) => call!(table, cuGraphExecKernelNodeSetParams_12000(exec, node, params)),
-                None => call!(table, cuGraphExecKernelNodeSetParams_10010(exec, node, older)),
-            }),
+            RawNode::Kernel(kernel) => kernel.set_in(table, exec, node),
             RawNode::Copy { copy, context } => {
                 let copy = without_gaps(copy);
                 call!(table, cuGraphExecMemcpyNodeSetParams_10020(exec, node, copy.as_ptr().cast(), context))
@@ -282,6 +280,20 @@ pub(crate) unsafe fn set_in(exec: &RawExec, node: CUgraphNode, to: RawNode<'_>) 
             | RawNode::Conditional(_) => Err(CallError::missing("cuGraphExecNodeSetParams_12020")),
         }
     }
+}
+
+/// The same of a kernel, which are most.
+///
+/// # Safety
+/// As for [`set_in`].
+#[inline(always)]
+pub(crate) unsafe fn set_kernel_in(
+    exec: &RawExec,
+    node: CUgraphNode,
+    to: RawKernelNode<'_>,
+) -> Result<(), CallError> {
+    // SAFETY: as the caller vouches.
+    unsafe { to.set_in(exec.table(), exec.handle(), node) }
 }
 
 /// Removes a node from its definition.
@@ -331,8 +343,21 @@ pub(crate) unsafe fn device_node(table: &Table, node: CUgraphNode) -> Result<CUg
 }
 
 impl RawKernelNode<'_> {
+    /// # Safety
+    /// As for [`set_in`].
+    #[inline(always)]
+    unsafe fn set_in(self, table: &Table, exec: CUgraphExec, node: CUgraphNode) -> Result<(), CallError> {
+        // SAFETY: as the caller vouches.
+        self.with(table, |older, newer| unsafe {
+            match newer {
+                Some(params) => call!(table, cuGraphExecKernelNodeSetParams_12000(exec, node, params)),
+                None => call!(table, cuGraphExecKernelNodeSetParams_10010(exec, node, older)),
+            }
+        })
+    }
+
     /// Describes the node in the form that the driver takes: the younger one if it has that.
-    #[inline]
+    #[inline(always)]
     fn with(
         self,
         table: &Table,
