@@ -458,10 +458,12 @@ fn forget_current() {
 impl Stream {
     /// Makes the stream the thread's current one, until it is popped or the thread ends. This does not keep it alive.
     pub fn push_current(self: &Arc<Self>) {
-        // A thread that is ending has none.
-        if at_end(forget_current) || !has_ended() {
-            with_current(|stack| stack.push(Pushed::new(self)));
-        }
+        with_current(|stack| {
+            // The first asks that the list is forgotten at the end. A thread that is ending has none.
+            if stack.capacity() > 0 || at_end(forget_current) || !has_ended() {
+                stack.push(Pushed::new(self));
+            }
+        });
     }
 
     /// Takes the thread's current stream away; the one before it becomes current. `None` if it is gone.
