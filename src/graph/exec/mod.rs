@@ -5,7 +5,7 @@
 //! | `instantiate` | definitions are instantiated |
 //! | `update` | instances take over another definition's parameters |
 //! | `child` | the child graph of a node takes over another graph's parameters, in this instance only |
-//! | `set`, `rebind`, `uses` | nodes are changed in this instance only: one, or all that use something |
+//! | `set`, `rebind`, `many`, `uses` | nodes are changed in this instance only: one, or all that use something |
 //! | `own`, `taken` | what nodes do here, where that is not what the definition says |
 //! | `launches` | by what is told when the launches until now are done |
 //! | `retired`, `waits` | what was kept, and goes when they are done; what is waited for |
@@ -18,6 +18,7 @@ mod enabled;
 mod held;
 mod instantiate;
 mod launches;
+mod many;
 mod own;
 mod rebind;
 mod retired;

@@ -1,14 +1,13 @@
 //! What many nodes of an instance use is exchanged in one call: a buffer, or the value of a parameter.
 
-use super::own::Own;
-use super::set::Setting;
-use super::{CURE, Exec, State};
-use crate::graph::state::{self, ByNode, NodeId};
+use super::many::{Object, Value};
+use super::uses::{User, Users};
+use super::{Exec, State};
+use crate::graph::state;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
-use crate::op::node::{Changed, Holds, Parameters, Rebinding};
+use crate::op::node::{Holds, Parameters, Rebinding};
 use crate::op::{Operand, check_operand};
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 impl Exec {
@@ -32,26 +31,27 @@ impl Exec {
         let mut state = self.state.lock();
         self.check_whole(&state)?;
         let tree = self.tree.lock();
-        self.find_uses(&mut state, &tree)?;
-        self.check_removed(&state, &rebinding)?;
-        let key = Arc::as_ptr(from).addr();
-        let nodes = state.uses.as_ref().and_then(|uses| uses.objects.get(&key).cloned()).unwrap_or_default();
-        self.check_rebound(&state, &tree, &nodes, from)?;
+        let uses = self.find_uses(&mut state, &tree)?;
+        let (old_key, new_key) = (Arc::as_ptr(from).addr(), Arc::as_ptr(to).addr());
+        let Some(mut users) = uses.take_object(old_key) else {
+            self.check_removed(&state, &rebinding)?;
+            state.held.check(self)?;
+            return Ok(0);
+        };
+        let checked = self.check_removed(&state, &rebinding);
+        let checked = checked.and_then(|()| self.check_rebound(&state, &tree, &users, from));
         // SAFETY: the caller vouches for the buffer.
-        let exchanged = unsafe { self.change_all(&mut state, &tree, &nodes, &Exchange::Object(&rebinding)) }?;
-        drop(tree);
-        if let Some(uses) = &mut state.uses
-            && let Some(moved) = uses.objects.remove(&key)
-        {
-            // Some may use both.
-            let users = uses.objects.entry(Arc::as_ptr(to).addr()).or_default();
-            users.extend(moved);
-            users.sort_unstable();
-            users.dedup();
+        let changed = checked
+            .and_then(|()| unsafe { self.change_all(&mut state, &tree, &mut users, &Object(&rebinding)) });
+        let nodes = users.node_count();
+        if let Some(uses) = &mut state.uses {
+            uses.put_object(if changed.is_ok() { new_key } else { old_key }, users);
         }
+        drop(tree);
+        let exchanged = changed?;
         state.retire_given(&exchanged);
         state.retire([Holds::of_inner(rebinding.old_hold())]);
-        Ok(nodes.len())
+        Ok(nodes)
     }
 
     /// Gives a parameter another value, in every kernel node of this instance that has it, from its next launch on. Answers with how many
@@ -67,15 +67,19 @@ impl Exec {
         let mut state = self.state.lock();
         self.check_whole(&state)?;
         let tree = self.tree.lock();
-        self.find_uses(&mut state, &tree)?;
-        let nodes = state.uses.as_ref().and_then(|uses| uses.names.get(name).cloned()).unwrap_or_default();
-        if nodes.is_empty() {
+        let uses = self.find_uses(&mut state, &tree)?;
+        let Some((key, mut users)) = uses.take_name(name) else {
             return Err(self.no_parameter(&tree, name));
-        }
-        self.check_parameter(&state, &tree, &nodes, name, value.len())?;
+        };
+        let checked = self.check_parameter(&state, &tree, &users, name, value.len());
         // SAFETY: the caller vouches for the value.
-        unsafe { self.change_all(&mut state, &tree, &nodes, &Exchange::Value(name, value)) }?;
-        Ok(nodes.len())
+        let changed =
+            checked.and_then(|()| unsafe { self.change_all(&mut state, &tree, &mut users, &Value(value)) });
+        let nodes = users.node_count();
+        if let Some(uses) = &mut state.uses {
+            uses.put_name(key, users);
+        }
+        changed.map(|_| nodes)
     }
 
     /// Refuses a value that is not of the parameter's size. What the nodes of this instance have counts: an update may have brought
@@ -84,16 +88,17 @@ impl Exec {
         &self,
         state: &State,
         tree: &state::State,
-        nodes: &[NodeId],
+        users: &Users,
         name: &str,
         given: usize,
     ) -> Result<(), Error> {
-        for id in nodes {
-            let size_in = |parameters: &Parameters| match parameters {
-                Parameters::Kernel(kernel) => kernel.parameter(name).map(<[u8]>::len),
-                _ => None,
-            };
-            if let Some(size) = self.now(state, tree, *id, size_in)?.filter(|size| *size != given) {
+        if users.all_take(given) {
+            return Ok(());
+        }
+        for User { node: id, part } in users.all() {
+            let size_in = |parameters: &Parameters| parameters.argument_size(*part);
+            let size = self.now(state, tree, *id, size_in)?;
+            if size as usize != given {
                 let node = tree.name_of(*id);
                 return Err(self.refused(format!(
                     "the parameter \"{name}\" of {node} takes {size} bytes, and {given} are given"
@@ -174,10 +179,13 @@ impl Exec {
         &self,
         state: &State,
         tree: &state::State,
-        nodes: &[NodeId],
+        users: &Users,
         from: &Arc<Buffer>,
     ) -> Result<(), Error> {
-        for id in nodes {
+        if users.all_can_rebind() {
+            return Ok(());
+        }
+        for User { node: id, .. } in users.all() {
             if !self.now(state, tree, *id, Parameters::can_rebind)? {
                 let node = tree.name_of(*id);
                 return Err(self.refused(format!(
@@ -186,163 +194,5 @@ impl Exec {
             }
         }
         Ok(())
-    }
-
-    /// Exchanges the same in all of these nodes, or in none. Answers with those that have no more what they were given.
-    ///
-    /// # Safety
-    /// As for [`rebind`](Self::rebind).
-    unsafe fn change_all(
-        &self,
-        state: &mut State,
-        tree: &state::State,
-        nodes: &[NodeId],
-        exchange: &Exchange<'_>,
-    ) -> Result<Vec<NodeId>, Error> {
-        for id in nodes {
-            self.make_own(state, tree, *id)?;
-        }
-        state.held.check(self)?;
-        let State { raw: Some(raw), own, broken, .. } = &mut *state else { return Err(self.gone()) };
-        let mut setting = Setting::of(raw);
-        let mut done = Vec::with_capacity(nodes.len());
-        for id in nodes {
-            // SAFETY: the caller vouches for what is exchanged.
-            match unsafe { self.change(&mut setting, own, tree, *id, exchange) } {
-                Ok(changed) => done.push((*id, changed)),
-                Err(mut failure) => {
-                    let name = tree.name_of(*id);
-                    match self.undo(&mut setting, own, tree, done, exchange) {
-                        None => failure
-                            .message
-                            .push_str(&format!(". It was about {name}; all other nodes are as they were")),
-                        Some(why) => {
-                            failure.message.push_str(&format!(
-                                ". It was about {name}; {why}, so that it cannot be launched any more: {CURE}"
-                            ));
-                            *broken = Some(why);
-                        }
-                    }
-                    return Err(failure);
-                }
-            }
-        }
-        drop(setting);
-        // From here on nothing fails.
-        let mut exchanged = Vec::new();
-        if let Exchange::Object(rebinding) = exchange {
-            let hold = rebinding.hold();
-            state.keeps = true;
-            for (id, changed) in &done {
-                if let (Some(own), Before::Places(places)) = (state.own.get_mut(*id), changed) {
-                    let mut holds = own.holds.take().unwrap_or_else(|| Box::new(state.held.given(*id)));
-                    if own.given.intersects(holds.rebind(&own.parameters, &hold, places)) {
-                        exchanged.push(*id);
-                    }
-                    own.holds = Some(holds);
-                }
-            }
-        }
-        self.watch(state, tree, nodes.iter().copied());
-        Ok(exchanged)
-    }
-
-    /// Sees to it that what a node does is this instance's own; answers whether it was before.
-    #[inline]
-    pub(super) fn make_own(&self, state: &mut State, tree: &state::State, id: NodeId) -> Result<bool, Error> {
-        if state.own.get(id).is_some() {
-            return Ok(true);
-        }
-        let parameters = self.by_base(state, tree, id, Parameters::clone)?;
-        let context = self.context_of(state, tree, id);
-        let own = Own::given(parameters, context, &state.held, id);
-        *state.own.place(id) = Some(own);
-        Ok(false)
-    }
-
-    /// # Safety
-    /// As for [`rebind`](Self::rebind).
-    unsafe fn change(
-        &self,
-        setting: &mut Setting<'_>,
-        own: &mut ByNode<Own>,
-        tree: &state::State,
-        id: NodeId,
-        exchange: &Exchange<'_>,
-    ) -> Result<Before, Error> {
-        let Some(Own { parameters, context, .. }) = own.get_mut(id) else { return Err(self.gone()) };
-        let at = context.as_ref().unwrap_or(self.tree.context());
-        let before = exchange.put(parameters);
-        // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
-        match unsafe { setting.set(tree.node(id).native, parameters, at) } {
-            Ok(()) => Ok(before),
-            Err(error) => {
-                exchange.put_back(parameters, before);
-                Err(self.failed(error))
-            }
-        }
-    }
-
-    /// Gives nodes what they had. Answers with why nothing is launched any more, if the driver refuses even that.
-    fn undo(
-        &self,
-        setting: &mut Setting<'_>,
-        own: &mut ByNode<Own>,
-        tree: &state::State,
-        done: Vec<(NodeId, Before)>,
-        exchange: &Exchange<'_>,
-    ) -> Option<String> {
-        let mut broken = None;
-        for (id, before) in done.into_iter().rev() {
-            let Some(Own { parameters, context, .. }) = own.get_mut(id) else { continue };
-            let at = context.as_ref().unwrap_or(self.tree.context());
-            exchange.put_back(parameters, before);
-            // SAFETY: the node had these parameters before.
-            if unsafe { setting.set(tree.node(id).native, parameters, at) }.is_err() {
-                let name = tree.name_of(id);
-                broken = Some(format!(
-                    "a change of many nodes failed half-way, and {name} could not be changed back"
-                ));
-            }
-        }
-        broken
-    }
-}
-
-/// What is exchanged.
-enum Exchange<'a> {
-    Object(&'a Rebinding<'a>),
-    Value(&'a str, &'a [u8]),
-}
-
-/// What a node had before.
-enum Before {
-    Places(Changed),
-    Value(SmallVec<[u8; 16]>),
-}
-
-impl Exchange<'_> {
-    fn put(&self, parameters: &mut Parameters) -> Before {
-        match (self, &mut *parameters) {
-            (Self::Value(name, value), Parameters::Kernel(kernel)) => {
-                let before = kernel.parameter(name).map(SmallVec::from_slice);
-                kernel.set_parameter(name, value);
-                Before::Value(before.unwrap_or_default())
-            }
-            (Self::Object(rebinding), parameters) => Before::Places(parameters.rebind(rebinding)),
-            (Self::Value(..), _) => Before::Places(Changed::new()),
-        }
-    }
-
-    fn put_back(&self, parameters: &mut Parameters, before: Before) {
-        match (self, parameters, before) {
-            (Self::Object(rebinding), parameters, Before::Places(changed)) => {
-                parameters.unbind(rebinding, &changed)
-            }
-            (Self::Value(name, _), Parameters::Kernel(kernel), Before::Value(value)) => {
-                kernel.set_parameter(name, &value)
-            }
-            _ => {}
-        }
     }
 }

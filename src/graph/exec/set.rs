@@ -55,7 +55,7 @@ impl Exec {
         let id = node.check_there()?;
         self.check_age(node, &tree, id)?;
         // SAFETY: the caller vouches for what the change uses.
-        let before = unsafe { self.set_node(&mut state, &mut tree, id, change) }.map_err(|mut failure| {
+        let set = unsafe { self.set_node(&mut state, &mut tree, id, change) }.map_err(|mut failure| {
             if failure.object.is_empty() {
                 failure = failure.about(node);
             }
@@ -63,9 +63,9 @@ impl Exec {
         })?;
         self.watch(&mut state, &tree, std::iter::once(id));
         drop(tree);
-        state.retire_given(&[id]);
-        if let Some(before) = before {
-            state.retire([*before]);
+        if let Set::Keeping(before) = set {
+            state.retire_given(&[id]);
+            state.retire(before.into_iter().map(|holds| *holds));
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Exec {
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 
-    /// Changes a node; answers with what it kept before in this instance, if that is let go of.
+    /// Changes a node.
     ///
     /// # Safety
     /// As for [`set`](Self::set).
@@ -178,7 +178,7 @@ impl Exec {
         tree: &mut state::State,
         id: NodeId,
         change: &mut C,
-    ) -> Result<Option<Box<Holds>>, Error> {
+    ) -> Result<Set, Error> {
         let named = change.change_context(self.tree.context());
         let is_named = named.is_some();
         let context = named.or_else(|| self.context_of(state, tree, id));
@@ -186,13 +186,13 @@ impl Exec {
         // SAFETY: as the caller vouches.
         let is_of_value = unsafe { self.put(state, tree, id, change, at) }?;
         // From here on nothing fails.
-        let Some(own) = state.own.get_mut(id) else { return Ok(None) };
+        let Some(own) = state.own.get_mut(id) else { return Ok(Set::KeepingTheSame) };
         if is_named {
             own.context = context.clone().filter(|context| !Arc::ptr_eq(context, self.tree.context()));
         }
         // A value keeps nothing; what was kept for the one before goes.
         if is_of_value && own.holds.is_none() && !own.has_values_of_owners {
-            return Ok(None);
+            return Ok(Set::KeepingTheSame);
         }
         state.held.runs_in(at);
         state.held.uses(&own.parameters);
@@ -204,11 +204,11 @@ impl Exec {
         };
         let holds = change.kept(Kept(now)).0;
         if own.holds.is_none() && own.given.is_empty() && holds.is_empty() {
-            return Ok(None);
+            return Ok(Set::KeepingTheSame);
         }
         state.keeps |= !holds.is_empty();
         let before = own.holds.replace(Box::new(holds));
-        Ok(before.filter(|before| own.holds.as_ref().is_some_and(|now| !now.is_same(before))))
+        Ok(Set::Keeping(before.filter(|before| own.holds.as_ref().is_some_and(|now| !now.is_same(before)))))
     }
 
     /// Has the node do in this instance what the change says; answers whether it uses what it used before, but for values.
@@ -272,6 +272,19 @@ impl Exec {
         }
     }
 
+    /// Sees to it that what a node does is this instance's own; answers whether it was before.
+    #[inline]
+    pub(super) fn make_own(&self, state: &mut State, tree: &state::State, id: NodeId) -> Result<bool, Error> {
+        if state.own.get(id).is_some() {
+            return Ok(true);
+        }
+        let parameters = self.by_base(state, tree, id, Parameters::clone)?;
+        let context = self.context_of(state, tree, id);
+        let own = Own::given(parameters, context, &state.held, id);
+        *state.own.place(id) = Some(own);
+        Ok(false)
+    }
+
     /// A node was not changed: what it does is this instance's own only if it was before.
     #[cold]
     fn forget_own(all: &mut ByNode<Own>, id: NodeId, was_own: bool) {
@@ -307,6 +320,14 @@ impl Exec {
     }
 }
 
+/// A node was set.
+enum Set {
+    /// It keeps what it kept before.
+    KeepingTheSame,
+    /// It keeps this no more, if anything, and perhaps not all that it was given.
+    Keeping(Option<Box<Holds>>),
+}
+
 /// Tells the driver what nodes do: one after the other, so that those of one context enter it once.
 pub(super) struct Setting<'a> {
     exec: &'a RawExec,
@@ -322,6 +343,7 @@ impl<'a> Setting<'a> {
 
     /// # Safety
     /// As for [`calls::set_in`].
+    #[inline(always)]
     pub(super) unsafe fn set(
         &mut self,
         node: CUgraphNode,
@@ -334,7 +356,27 @@ impl<'a> Setting<'a> {
             (self.current, self.at) = (Some(at.entered()?), at);
         }
         // SAFETY: as the caller vouches.
-        let set = parameters.with_raw(at.native(), |raw| unsafe { calls::set_in(self.exec, node, raw) });
+        unsafe {
+            match parameters {
+                Parameters::Kernel(kernel) => {
+                    kernel.with_raw(at.native(), |raw| calls::set_kernel_in(self.exec, node, raw))
+                }
+                other => Self::set_other(self.exec, node, other, at),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`calls::set_in`].
+    #[inline(never)]
+    unsafe fn set_other(
+        exec: &RawExec,
+        node: CUgraphNode,
+        parameters: &mut Parameters,
+        at: &Context,
+    ) -> Result<(), CallError> {
+        // SAFETY: as the caller vouches.
+        let set = parameters.with_raw(at.native(), |raw| unsafe { calls::set_in(exec, node, raw) });
         set.unwrap_or_else(|| Err(CallError::missing("cuGraphExecNodeSetParams_12020")))
     }
 }

@@ -5,39 +5,144 @@ use crate::graph::state::{self, NodeId};
 use crate::object::error::Error;
 use crate::op::node::{Parameters, key};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// The nodes by what they use. Made when it is first asked for, and again after a node was set, or removed from the
 /// definition.
 #[derive(Default)]
 pub(super) struct Uses {
-    pub(super) objects: HashMap<usize, Vec<NodeId>>,
-    pub(super) names: HashMap<Arc<str>, Vec<NodeId>>,
+    objects: HashMap<usize, Users>,
+    names: HashMap<Arc<str>, Users>,
     /// How many nodes the definition had removed by then.
     removed: usize,
 }
 
+/// Who uses the same, in the order of the nodes' numbers, and what is known of all of them.
+pub(super) struct Users {
+    all: Vec<User>,
+    nodes: usize,
+    /// Whether what the nodes do is known to be the instance's own.
+    are_own: bool,
+    /// Whether the driver exchanges what they use.
+    can_rebind: bool,
+    /// The bytes of the argument, if it has as many in each.
+    size: Option<u32>,
+}
+
+/// A node, and what of it: the argument that is a parameter. A node that has several is listed for each.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct User {
+    pub(super) node: NodeId,
+    pub(super) part: u32,
+}
+
 impl Uses {
-    fn add(&mut self, id: NodeId, parameters: &Parameters) {
-        parameters.each_object(|object| add_once(self.objects.entry(key(object)).or_default(), id));
+    fn add(&mut self, node: NodeId, parameters: &Parameters) {
+        let can_rebind = parameters.can_rebind();
+        parameters.each_object(|object| {
+            let users = self.objects.entry(key(object)).or_insert_with(|| Users::new(0));
+            // A node is listed once, however often it uses the same object.
+            if users.all.last().is_none_or(|last| last.node != node) {
+                users.add(User { node, part: 0 });
+            }
+            users.can_rebind &= can_rebind;
+        });
         if let Parameters::Kernel(kernel) = parameters {
-            for (_, name) in kernel.arguments().names() {
-                add_once(self.names.entry(Arc::clone(name)).or_default(), id);
+            for (part, name) in kernel.arguments().names() {
+                let size = kernel.arguments().size(*part);
+                let users = self.names.entry(Arc::clone(name)).or_insert_with(|| Users::new(size));
+                users.add(User { node, part: *part });
+                users.size = users.size.filter(|known| *known == size);
             }
         }
     }
+
+    /// Those that use an object, taken out: put them back.
+    pub(super) fn take_object(&mut self, key: usize) -> Option<Users> {
+        self.objects.remove(&key)
+    }
+
+    /// These use an object.
+    pub(super) fn put_object(&mut self, key: usize, users: Users) {
+        match self.objects.entry(key) {
+            Entry::Vacant(place) => drop(place.insert(users)),
+            Entry::Occupied(place) => place.into_mut().merge(users),
+        }
+    }
+
+    /// Those that have a parameter, taken out: put them back.
+    pub(super) fn take_name(&mut self, name: &str) -> Option<(Arc<str>, Users)> {
+        self.names.remove_entry(name)
+    }
+
+    /// These have a parameter.
+    pub(super) fn put_name(&mut self, name: Arc<str>, users: Users) {
+        self.names.insert(name, users);
+    }
 }
 
-/// A node is listed once, however often it uses the same.
-fn add_once(nodes: &mut Vec<NodeId>, id: NodeId) {
-    if nodes.last() != Some(&id) {
-        nodes.push(id);
+impl Users {
+    fn new(size: u32) -> Self {
+        Self { all: Vec::new(), nodes: 0, are_own: false, can_rebind: true, size: Some(size) }
+    }
+
+    fn add(&mut self, user: User) {
+        self.nodes += usize::from(self.all.last().is_none_or(|last| last.node != user.node));
+        self.all.push(user);
+    }
+
+    /// Others use the same from now on, and some may have used it before.
+    fn merge(&mut self, other: Self) {
+        self.all.extend(other.all);
+        self.all.sort_unstable();
+        self.all.dedup();
+        self.nodes = self.each_node().count();
+        self.are_own &= other.are_own;
+        self.can_rebind &= other.can_rebind;
+    }
+
+    pub(super) fn all(&self) -> &[User] {
+        &self.all
+    }
+
+    /// The users of each node.
+    #[inline]
+    pub(super) fn each_node(&self) -> impl Iterator<Item = &[User]> {
+        self.all.chunk_by(|one, other| one.node == other.node)
+    }
+
+    pub(super) fn node_count(&self) -> usize {
+        self.nodes
+    }
+
+    /// Whether what all of the nodes do is known to be the instance's own.
+    pub(super) fn are_own(&self) -> bool {
+        self.are_own
+    }
+
+    pub(super) fn were_made_own(&mut self) {
+        self.are_own = true;
+    }
+
+    /// Whether the driver exchanges what they use in all of them.
+    pub(super) fn all_can_rebind(&self) -> bool {
+        self.can_rebind
+    }
+
+    /// Whether the argument is known to have so many bytes in each.
+    pub(super) fn all_take(&self, bytes: usize) -> bool {
+        self.size.is_some_and(|size| size as usize == bytes)
     }
 }
 
 impl Exec {
-    /// Sees to it that it is known which nodes use what, unless the definition has none of them any more.
-    pub(super) fn find_uses(&self, state: &mut State, tree: &state::State) -> Result<(), Error> {
+    /// Which nodes use what, unless the definition has none of them any more.
+    pub(super) fn find_uses<'a>(
+        &self,
+        state: &'a mut State,
+        tree: &state::State,
+    ) -> Result<&'a mut Uses, Error> {
         if tree.root().is_none() {
             let what = if tree.is_lost() { "lost in a recapture" } else { "moved into another one" };
             return Err(self.refused(format!(
@@ -45,16 +150,18 @@ impl Exec {
             )));
         }
         let removed = self.kept.removed_count();
-        if state.uses.as_ref().is_some_and(|uses| uses.removed == removed) {
-            return Ok(());
-        }
+        let known = state.uses.take().filter(|uses| uses.removed == removed);
+        let uses = known.map_or_else(|| self.uses_now(state, tree, removed), Ok)?;
+        Ok(state.uses.insert(uses))
+    }
+
+    fn uses_now(&self, state: &State, tree: &state::State, removed: usize) -> Result<Uses, Error> {
         let mut uses = Uses { removed, ..Uses::default() };
         for (id, node) in tree.nodes() {
             if node.number < self.kept.born && node.is_told_by_parameters() {
                 self.now(state, tree, id, |parameters| uses.add(id, parameters))?;
             }
         }
-        state.uses = Some(uses);
-        Ok(())
+        Ok(uses)
     }
 }

@@ -1,6 +1,6 @@
 //! The arguments of a kernel node, as they are remembered.
 
-use super::rebind::{Changed, Rebinding};
+use super::rebind::Rebinding;
 use crate::driver::calls::kernel::launch::RawArguments;
 use crate::kernel::Parameter;
 use crate::op::Arguments;
@@ -238,16 +238,14 @@ impl KeptArguments {
         &self.names
     }
 
-    /// Gives each argument that is a parameter of this name another value, of as many bytes.
-    pub(crate) fn set_parameter(&mut self, name: &str, value: &[u8]) {
-        let named = self.names.iter().filter(|(_, of)| **of == *name);
-        let places: SmallVec<[Place; 2]> = named.map(|(index, _)| self.places()[*index as usize]).collect();
-        for Place { offset, size } in places {
-            let (offset, size) = (offset as usize, size as usize);
-            debug_assert_eq!(size, value.len(), "whoever gives a value knows how many bytes it has");
-            if size == value.len() {
-                self.all_mut()[offset..offset + size].copy_from_slice(value);
-            }
+    /// Gives an argument another value, of as many bytes, and appends the one before.
+    #[inline]
+    pub(super) fn set_value(&mut self, index: u32, value: &[u8], before: &mut Vec<u8>) {
+        let known = self.bytes_mut(index as usize).filter(|known| known.len() == value.len());
+        debug_assert!(known.is_some(), "whoever gives a value knows how many bytes it has");
+        if let Some(known) = known {
+            before.extend_from_slice(known);
+            known.copy_from_slice(value);
         }
     }
 
@@ -271,32 +269,23 @@ impl KeptArguments {
     }
 
     /// Puts one object in place of another, from the same offset on; answers with the arguments that it changed.
-    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Changed) {
-        for at in 0..self.objects.len() {
-            let (index, object) = &self.objects[at];
-            if rebinding.is_from(object) {
-                let index = *index;
-                self.objects[at].1 = rebinding.to();
-                self.move_pointer(index, |address| rebinding.moved(address));
-                changed.push(index);
-            }
+    #[inline]
+    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Vec<u32>) {
+        let Self { data, count, objects, .. } = self;
+        for (index, object) in objects.iter_mut().filter(|(_, object)| rebinding.is_from(object)) {
+            *object = rebinding.to();
+            move_pointer(data, *count, *index, |address| rebinding.moved(address));
+            changed.push(*index);
         }
     }
 
     /// Undoes that for these arguments.
     pub(super) fn unbind(&mut self, rebinding: &Rebinding<'_>, changed: &[u32]) {
-        for at in 0..self.objects.len() {
-            let index = self.objects[at].0;
-            if changed.contains(&index) {
-                self.objects[at].1 = rebinding.from();
-                self.move_pointer(index, |address| rebinding.moved_back(address));
-            }
+        let Self { data, count, objects, .. } = self;
+        for (index, object) in objects.iter_mut().filter(|(index, _)| changed.contains(index)) {
+            *object = rebinding.from();
+            move_pointer(data, *count, *index, |address| rebinding.moved_back(address));
         }
-    }
-
-    fn move_pointer(&mut self, index: u32, to: impl FnOnce(u64) -> u64) {
-        let word = self.count as usize + self.places()[index as usize].offset as usize / 8;
-        self.data[word] = to(self.data[word]);
     }
 
     #[inline]
@@ -333,6 +322,16 @@ impl KeptArguments {
             RawArguments::Each(unsafe { std::slice::from_raw_parts(few.as_ptr().cast(), places.len()) })
         })
     }
+}
+
+/// Moves the pointer that is an argument, of so many.
+#[inline(always)]
+fn move_pointer(data: &mut [u64], count: u32, index: u32, to: impl FnOnce(u64) -> u64) {
+    assert!(index < count, "an object is among the arguments");
+    // In memory the offset of a place comes first, and so has the lower half of its word: the platforms are little-endian.
+    let offset = data[index as usize] as u32;
+    let word = &mut data[count as usize + offset as usize / 8];
+    *word = to(*word);
 }
 
 /// Copies the bytes of an argument, and zeros to the end of the last word. Most are numbers, for which no function has to be called.

@@ -1,7 +1,7 @@
 //! Copies as nodes.
 
 use super::memory::{SOURCE, check_kept, hold_in};
-use super::rebind::{Changed, Rebinding};
+use super::rebind::Rebinding;
 use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::device::Device;
@@ -67,7 +67,7 @@ impl CopyParameters {
         &self.raw
     }
 
-    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Changed) {
+    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Vec<u32>) {
         if self.to.rebind(rebinding) {
             changed.push(0);
         }

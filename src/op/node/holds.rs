@@ -40,14 +40,21 @@ pub(crate) struct ForSet(u32);
 const ARGUMENTS: u32 = 24;
 
 impl ForSet {
-    pub(super) fn of(all: impl Iterator<Item = For>) -> Self {
-        let bit = |whose| match whose {
+    fn of(all: impl Iterator<Item = For>) -> Self {
+        let mut set = Self::default();
+        all.for_each(|whose| set.add(whose));
+        set
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, whose: For) {
+        let bit = match whose {
             For::Argument(index) => index % ARGUMENTS,
             For::Object(slot) | For::Owner(slot) => ARGUMENTS + slot % 2,
             For::Event => ARGUMENTS + 2,
             For::Inner => ARGUMENTS + 3,
         };
-        Self(all.fold(0, |set, whose| set | 1 << bit(whose)))
+        self.0 |= 1 << bit;
     }
 
     pub(crate) fn is_empty(self) -> bool {
@@ -153,16 +160,16 @@ impl Holds {
         self.0.extend(others.0.into_iter().map(|(_, hold)| (For::Argument(index), hold)));
     }
 
-    /// Keeps one object in place of another for each of these. What kept the other may not be known here: the driver's graph has it.
-    pub(super) fn exchange(&mut self, to: &Hold, changed: impl Iterator<Item = For>) {
-        for whose in changed {
-            let mut known = self.0.iter_mut().filter(|(of, _)| *of == whose).peekable();
-            if known.peek().is_some() {
-                known.for_each(|(_, hold)| *hold = Arc::clone(to));
-            } else {
-                drop(known);
-                self.keep(whose, Arc::clone(to));
-            }
+    /// Keeps one object in place of another for this. What kept the other may not be known here: the driver's graph has it.
+    #[inline]
+    pub(super) fn exchange(&mut self, whose: For, to: &Hold) {
+        let mut is_known = false;
+        for (_, hold) in self.0.iter_mut().filter(|(of, _)| *of == whose) {
+            *hold = Arc::clone(to);
+            is_known = true;
+        }
+        if !is_known {
+            self.keep(whose, Arc::clone(to));
         }
     }
 

@@ -107,15 +107,10 @@ impl KernelParameters {
         &mut self.arguments
     }
 
-    /// The value of the parameter of this name, if it has it.
-    pub(crate) fn parameter(&self, name: &str) -> Option<&[u8]> {
-        let (index, _) = self.arguments.names().iter().find(|(_, of)| **of == *name)?;
-        self.arguments.bytes(*index as usize)
-    }
-
-    /// Gives arguments that are a parameter of this name another value, of as many bytes.
-    pub(crate) fn set_parameter(&mut self, name: &str, value: &[u8]) {
-        self.arguments.set_parameter(name, value);
+    /// Gives an argument another value, of as many bytes, and appends the one before.
+    #[inline]
+    pub(crate) fn set_value(&mut self, index: u32, value: &[u8], before: &mut Vec<u8>) {
+        self.arguments.set_value(index, value, before);
     }
 
     /// Whether both have the same attributes, with the same values.
@@ -145,7 +140,7 @@ impl KernelParameters {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
         let Self { raw: kernel, shape, .. } = self;
         self.arguments.with_raw(|arguments| call(RawKernelNode { kernel, context, shape: *shape, arguments }))

@@ -1,7 +1,7 @@
 //! Memsets as nodes.
 
 use super::memory::{check_kept, hold_in};
-use super::rebind::{Changed, Rebinding};
+use super::rebind::Rebinding;
 use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::device::Device;
@@ -50,7 +50,7 @@ impl MemsetParameters {
         )
     }
 
-    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Changed) {
+    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Vec<u32>) {
         if self.at.rebind(rebinding) {
             self.raw.dst = self.at.address();
             changed.push(0);

@@ -45,7 +45,7 @@ pub use kernel::KernelParameters;
 pub use memory::KeptMemory;
 pub use memory_operations::MemoryOperationsParameters;
 pub use memset::MemsetParameters;
-pub(crate) use rebind::{Changed, Rebinding, key};
+pub(crate) use rebind::{Rebinding, key};
 pub(crate) use uses::Use;
 
 use super::{Arguments, ConditionOperand, Traits};

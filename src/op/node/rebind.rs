@@ -3,18 +3,16 @@
 use super::{For, ForSet, Hold, Holds, NodeType, Parameters};
 use crate::context::Context;
 use crate::op::operand::Operand;
-use smallvec::SmallVec;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
-
-/// Which places of a node were changed: the numbers of arguments, or of ends.
-pub(crate) type Changed = SmallVec<[u32; 4]>;
 
 /// An object that takes the place of another.
 pub(crate) struct Rebinding<'a> {
     from: &'a Arc<dyn Operand>,
     to: &'a Arc<dyn Operand>,
+    /// The new one, as nodes name it.
+    named: Weak<dyn Operand>,
     /// Where their memory starts.
     starts: (u64, u64),
     /// Where it ends.
@@ -27,7 +25,7 @@ impl<'a> Rebinding<'a> {
         (from, old): (&'a Arc<dyn Operand>, Range<u64>),
         (to, new): (&'a Arc<dyn Operand>, Range<u64>),
     ) -> Self {
-        Self { from, to, starts: (old.start, new.start), ends: (old.end, new.end) }
+        Self { from, to, named: Arc::downgrade(to), starts: (old.start, new.start), ends: (old.end, new.end) }
     }
 
     /// Whether this is the object that goes.
@@ -36,8 +34,9 @@ impl<'a> Rebinding<'a> {
         std::ptr::addr_eq(object.as_ptr(), Arc::as_ptr(self.from))
     }
 
+    #[inline]
     pub(super) fn to(&self) -> Weak<dyn Operand> {
-        Arc::downgrade(self.to)
+        Weak::clone(&self.named)
     }
 
     pub(super) fn from(&self) -> Weak<dyn Operand> {
@@ -119,6 +118,11 @@ impl Parameters {
         }
     }
 
+    /// The bytes of an argument of a kernel; 0 if there are not so many.
+    pub(crate) fn argument_size(&self, index: u32) -> u32 {
+        if let Self::Kernel(kernel) = self { kernel.arguments().size(index) } else { 0 }
+    }
+
     /// Whether nodes of this type use objects that can be exchanged.
     pub(crate) fn can_use_objects(&self) -> bool {
         matches!(self.node_type(), NodeType::Kernel | NodeType::Copy | NodeType::Memset)
@@ -129,16 +133,15 @@ impl Parameters {
         !matches!(self, Self::Copy(copy) if !copy.is_range())
     }
 
-    /// Puts the new object in place of the old one; answers with what it changed.
-    pub(crate) fn rebind(&mut self, rebinding: &Rebinding<'_>) -> Changed {
-        let mut changed = Changed::new();
+    /// Puts the new object in place of the old one; appends what it changed: the numbers of arguments, or of ends.
+    #[inline]
+    pub(crate) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Vec<u32>) {
         match self {
-            Self::Kernel(kernel) => kernel.arguments_mut().rebind(rebinding, &mut changed),
-            Self::Copy(copy) => copy.rebind(rebinding, &mut changed),
-            Self::Memset(memset) => memset.rebind(rebinding, &mut changed),
+            Self::Kernel(kernel) => kernel.arguments_mut().rebind(rebinding, changed),
+            Self::Copy(copy) => copy.rebind(rebinding, changed),
+            Self::Memset(memset) => memset.rebind(rebinding, changed),
             _ => {}
         }
-        changed
     }
 
     /// Undoes that.
@@ -155,9 +158,13 @@ impl Parameters {
 impl Holds {
     /// Holds the new object in place of the old one, where that was changed; answers for what.
     pub(crate) fn rebind(&mut self, of: &Parameters, to: &Hold, changed: &[u32]) -> ForSet {
-        let whose = if matches!(of, Parameters::Kernel(_)) { For::Argument } else { For::Object };
-        let changed = changed.iter().copied().map(whose);
-        self.exchange(to, changed.clone());
-        ForSet::of(changed)
+        let is_kernel = matches!(of, Parameters::Kernel(_));
+        let mut set = ForSet::default();
+        for number in changed {
+            let whose = if is_kernel { For::Argument(*number) } else { For::Object(*number) };
+            self.exchange(whose, to);
+            set.add(whose);
+        }
+        set
     }
 }

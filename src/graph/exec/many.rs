@@ -1,0 +1,208 @@
+//! The same is exchanged in many nodes of an instance, or in none: what makes up a loop over a thousand nodes stands here.
+
+use super::own::Own;
+use super::set::Setting;
+use super::uses::{User, Users};
+use super::{CURE, Exec, State};
+use crate::graph::state::{self, ByNode, NodeId};
+use crate::object::error::Error;
+use crate::op::node::{Parameters, Rebinding};
+
+/// What is exchanged.
+pub(super) trait Exchange {
+    /// By these it is undone.
+    type Part;
+
+    /// Exchanges it in one user, and appends what undoes that.
+    fn put(&self, parameters: &mut Parameters, part: u32, undo: &mut Vec<Self::Part>);
+
+    /// Undoes that, by what was appended for these users.
+    fn put_back(&self, parameters: &mut Parameters, users: &[User], undo: &[Self::Part]);
+
+    /// All were exchanged: has the nodes keep what they use now. Answers with those that have no more what they were given.
+    fn keep(&self, _state: &mut State, _users: &Users, _done: &Done<Self::Part>) -> Vec<NodeId> {
+        Vec::new()
+    }
+}
+
+/// What undoes the exchanges that were made: all in one list, and where those of each node end.
+pub(super) struct Done<T> {
+    undo: Vec<T>,
+    ends: Vec<u32>,
+}
+
+impl<T> Done<T> {
+    /// For so many users.
+    fn new(count: usize) -> Self {
+        Self { undo: Vec::with_capacity(count), ends: Vec::with_capacity(count) }
+    }
+
+    fn end(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
+
+    /// For each node what undoes its exchange.
+    fn each(&self) -> impl DoubleEndedIterator<Item = &[T]> + ExactSizeIterator {
+        (0..self.ends.len()).map(|at| {
+            let start = if at == 0 { 0 } else { self.ends[at - 1] };
+            &self.undo[start as usize..self.ends[at] as usize]
+        })
+    }
+}
+
+impl Exec {
+    /// Exchanges the same in all of these nodes, or in none. Answers with those that have no more what they were given.
+    ///
+    /// # Safety
+    /// As for [`rebind`](Self::rebind).
+    pub(super) unsafe fn change_all<E: Exchange>(
+        &self,
+        state: &mut State,
+        tree: &state::State,
+        users: &mut Users,
+        exchange: &E,
+    ) -> Result<Vec<NodeId>, Error> {
+        if !users.are_own() {
+            for User { node, .. } in users.all() {
+                self.make_own(state, tree, *node)?;
+            }
+            users.were_made_own();
+        }
+        state.held.check(self)?;
+        let State { raw: Some(raw), own, broken, .. } = &mut *state else { return Err(self.gone()) };
+        let mut setting = Setting::of(raw);
+        let mut done = Done::new(users.all().len());
+        for of_node in users.each_node() {
+            // SAFETY: the caller vouches for what is exchanged.
+            let changed = unsafe { self.change(&mut setting, own, tree, of_node, exchange, &mut done.undo) };
+            let Err(mut failure) = changed else {
+                done.ends.push(done.undo.len() as u32);
+                continue;
+            };
+            let id = of_node[0].node;
+            if let Some(Own { parameters, .. }) = own.get_mut(id) {
+                exchange.put_back(parameters, of_node, &done.undo[done.end()..]);
+            }
+            let name = tree.name_of(id);
+            failure.message.push_str(&format!(". It was about {name}; "));
+            match self.undo(&mut setting, own, tree, users, exchange, &done) {
+                None => failure.message.push_str("all other nodes are as they were"),
+                Some(why) => {
+                    failure
+                        .message
+                        .push_str(&format!("{why}, so that it cannot be launched any more: {CURE}"));
+                    *broken = Some(why);
+                }
+            }
+            return Err(failure);
+        }
+        drop(setting);
+        // From here on nothing fails.
+        let exchanged = exchange.keep(state, users, &done);
+        self.watch(state, tree, users.each_node().map(|of_node| of_node[0].node));
+        Ok(exchanged)
+    }
+
+    /// # Safety
+    /// As for [`rebind`](Self::rebind).
+    #[inline(always)]
+    unsafe fn change<E: Exchange>(
+        &self,
+        setting: &mut Setting<'_>,
+        own: &mut ByNode<Own>,
+        tree: &state::State,
+        of_node: &[User],
+        exchange: &E,
+        undo: &mut Vec<E::Part>,
+    ) -> Result<(), Error> {
+        let id = of_node[0].node;
+        let Some(Own { parameters, context, .. }) = own.get_mut(id) else { return Err(self.gone()) };
+        let at = context.as_ref().unwrap_or(self.tree.context());
+        of_node.iter().for_each(|user| exchange.put(parameters, user.part, undo));
+        // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
+        let set = unsafe { setting.set(tree.node(id).native, parameters, at) };
+        set.map_err(|error| self.failed(error))
+    }
+
+    /// Gives nodes what they had. Answers with why nothing is launched any more, if the driver refuses even that.
+    #[cold]
+    fn undo<E: Exchange>(
+        &self,
+        setting: &mut Setting<'_>,
+        own: &mut ByNode<Own>,
+        tree: &state::State,
+        users: &Users,
+        exchange: &E,
+        done: &Done<E::Part>,
+    ) -> Option<String> {
+        let mut broken = None;
+        let each: Vec<_> = users.each_node().zip(done.each()).collect();
+        for (of_node, undo) in each.into_iter().rev() {
+            let id = of_node[0].node;
+            let Some(Own { parameters, context, .. }) = own.get_mut(id) else { continue };
+            let at = context.as_ref().unwrap_or(self.tree.context());
+            exchange.put_back(parameters, of_node, undo);
+            // SAFETY: the node had these parameters before.
+            if unsafe { setting.set(tree.node(id).native, parameters, at) }.is_err() {
+                let name = tree.name_of(id);
+                broken = Some(format!(
+                    "a change of many nodes failed half-way, and {name} could not be changed back"
+                ));
+            }
+        }
+        broken
+    }
+}
+
+/// One object takes the place of another.
+pub(super) struct Object<'a>(pub(super) &'a Rebinding<'a>);
+
+impl Exchange for Object<'_> {
+    /// The number of an argument, or of an end.
+    type Part = u32;
+
+    #[inline(always)]
+    fn put(&self, parameters: &mut Parameters, _part: u32, undo: &mut Vec<u32>) {
+        parameters.rebind(self.0, undo);
+    }
+
+    fn put_back(&self, parameters: &mut Parameters, _users: &[User], undo: &[u32]) {
+        parameters.unbind(self.0, undo);
+    }
+
+    fn keep(&self, state: &mut State, users: &Users, done: &Done<u32>) -> Vec<NodeId> {
+        let (mut exchanged, hold) = (Vec::new(), self.0.hold());
+        state.keeps = true;
+        for (of_node, places) in users.each_node().zip(done.each()) {
+            let id = of_node[0].node;
+            let Some(own) = state.own.get_mut(id) else { continue };
+            let holds = own.holds.get_or_insert_with(|| Box::new(state.held.given(id)));
+            if own.given.intersects(holds.rebind(&own.parameters, &hold, places)) {
+                exchanged.push(id);
+            }
+        }
+        exchanged
+    }
+}
+
+/// An argument gets another value.
+pub(super) struct Value<'a>(pub(super) &'a [u8]);
+
+impl Exchange for Value<'_> {
+    /// A byte of the value before.
+    type Part = u8;
+
+    #[inline(always)]
+    fn put(&self, parameters: &mut Parameters, part: u32, undo: &mut Vec<u8>) {
+        if let Parameters::Kernel(kernel) = parameters {
+            kernel.set_value(part, self.0, undo);
+        }
+    }
+
+    fn put_back(&self, parameters: &mut Parameters, users: &[User], undo: &[u8]) {
+        let Parameters::Kernel(kernel) = parameters else { return };
+        for (user, before) in users.iter().zip(undo.chunks(self.0.len().max(1))) {
+            kernel.set_value(user.part, before, &mut Vec::new());
+        }
+    }
+}
