@@ -88,8 +88,23 @@ static int is_of_captures(void) {
   return 0;
 }
 
+static void release_nothing(void *data) { (void)data; }
+
+/* The thread that makes releases sets its capture mode when there is first something to release: that is no call of the function's. */
+static void have_something_released(void) {
+  const cushim_owner owner = {NULL, release_nothing};
+  cushim_buffer buffer = NULL;
+  int32_t is_done = 0;
+  if (fixture.driver == NULL) return;
+  CHECK_OK(cushim_buffer_wrap(fixture.driver, NULL, 4096, 16, NULL, &owner, &buffer));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_flush_callbacks(2000000000u, &is_done));
+  CHECK(is_done == 1);
+}
+
 static void prepare(void) {
   set_up_everything_for(function->name);
+  have_something_released();
   if (is_of_captures() && fixture.builder != NULL) CHECK_OK(cushim_builder_begin(fixture.builder));
 }
 
@@ -164,6 +179,9 @@ static int keeps_on(void) { return strcmp(failing(), "cuGraphDestroy") == 0 || s
 /* An exec whose context was reset stays with the driver, which crashes when it is destroyed. */
 static int is_reset(void) { return strcmp(function->name, "cushim_device_reset_primary_context") == 0; }
 
+/* Memory of the device's pool outlives its context, and nothing frees what the call gives. */
+static int leaves_memory(void) { return strcmp(function->name, "cushim_stream_allocate") == 0; }
+
 static void with_fault(cushim_status usual) {
   const size_t before = settled();
   size_t left;
@@ -189,7 +207,7 @@ static void with_fault(cushim_status usual) {
   }
   tear_down();
   left = settled() - before;
-  if (!holds(left == 0 || (left == 1 && is_release()) || keeps_on() || is_reset(), "objects left behind", (int)left)) control.dump(STDERR_FILENO);
+  if (!holds(left == 0 || (left == 1 && (is_release() || leaves_memory())) || keeps_on() || is_reset(), "objects left behind", (int)left)) control.dump(STDERR_FILENO);
 }
 
 /* Whether the function releases something. */
