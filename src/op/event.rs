@@ -278,8 +278,11 @@ fn wait(event: &Event, stream: &Stream) -> Result<(), Error> {
 #[cold]
 fn wait_by_way_of(event: &Event, stream: &Stream) -> Result<(), Error> {
     let between = Stream::create(event.context(), &StreamOptions::default())?;
+    let end = Event::create(event.context(), &EventOptions::default())?;
     between.here(|raw| raw.wait(event.raw()))?;
-    stream.wait_stream(&between)
+    between.here(|raw| end.raw().record(raw))?;
+    // Not by an operation, which may look for captures: whoever calls this may have the mark of the event locked.
+    stream.here(|raw| raw.wait(end.raw()))
 }
 
 impl Event {
