@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::io::Read as _;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -137,6 +137,14 @@ impl Machine {
     /// Starts it, and sends the program a signal when the command has written a line.
     pub(crate) fn signalled(&self, words: &[&str], signal: i32) -> Output {
         let mut command = self.command(words);
+        // Who began the tests may ignore a signal, as a shell does for what it starts beside itself, and no shell traps such a one.
+        // SAFETY: `signal` may be called between fork and exec.
+        unsafe {
+            command.pre_exec(move || match libc::signal(signal, libc::SIG_DFL) {
+                libc::SIG_ERR if signal != libc::SIGKILL => Err(std::io::Error::last_os_error()),
+                _ => Ok(()),
+            })
+        };
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut out = read_line(child.stdout.as_mut().expect("piped"));
         // The line is the command's, and comes before it is done with what follows.
