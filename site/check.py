@@ -19,7 +19,7 @@ FINDS = {
     "cuMemcpyAsync": "tasks/memory.html",
     "memcpy async": "tasks/memory.html",
     "memset": "tasks/memory.html",
-    "timeout": "reference/library.html#cushim_flush_callbacks",
+    "timeout": "reference/statuses.html#the-drivers",
     "typed_kernel": "cpp.html",
     "pool": "tasks/buffers.html",
     "environment variables": "environment.html",
