@@ -303,9 +303,10 @@ impl Stream {
     /// The driver's.
     pub fn priority(&self) -> Result<i32, Error> {
         // Even this question about the legacy default stream invalidates the capture of a stream that waits for that (580, measured).
-        match self.is_default() {
-            true => self.here_uncaptured(NOT_ASKED, RawStream::priority),
-            false => self.here(RawStream::priority),
+        if self.is_default() {
+            self.here_uncaptured(NOT_ASKED, RawStream::priority)
+        } else {
+            self.here(RawStream::priority)
         }
     }
 

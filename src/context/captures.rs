@@ -98,17 +98,12 @@ impl Context {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::device::Device;
-    use crate::driver::{Choice, OpenOptions};
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
     #[test]
     fn a_capture_begins_when_nobody_is_about_to_wait_for_the_whole_context() {
-        let driver =
-            OpenOptions::new().choice(Choice::Software).open().expect("softcuda is beside the tests");
-        let context =
-            Device::get(&driver, 0).and_then(|device| Context::create(&device, 0)).expect("there is room");
+        let context = Context::on_softcuda();
         let (is_about_to, begins, has_waited) =
             (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
@@ -143,10 +138,7 @@ mod tests {
 
     #[test]
     fn a_capture_does_not_wait_for_ever() {
-        let driver =
-            OpenOptions::new().choice(Choice::Software).open().expect("softcuda is beside the tests");
-        let context =
-            Device::get(&driver, 0).and_then(|device| Context::create(&device, 0)).expect("there is room");
+        let context = Context::on_softcuda();
         let waits = || {
             context.capture_begins(true, Duration::from_millis(1));
             context.capture_ended(true);

@@ -32,7 +32,7 @@ use crate::object::registry::Registry;
 use captures::Captures;
 use default_streams::DefaultStreams;
 use own_events::OwnEvents;
-pub(crate) use state::is_sticky;
+pub(crate) use state::forgiven_if_corrupted;
 use state::{DESTROYED, is_another};
 use std::fmt;
 use std::sync::Arc;
@@ -371,6 +371,16 @@ impl Place for Context {
 
     fn released(&self, result: Result<(), CallError>, object: &dyn Subject) -> Result<(), Error> {
         self.released(result, object)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+impl Context {
+    /// A new context on the software driver.
+    pub(crate) fn on_softcuda() -> Arc<Self> {
+        let options = crate::driver::OpenOptions::new().choice(crate::driver::Choice::Software);
+        let driver = options.open().expect("softcuda is beside the tests");
+        Device::get(&driver, 0).and_then(|device| Self::create(&device, 0)).expect("there is room")
     }
 }
 

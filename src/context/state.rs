@@ -96,11 +96,6 @@ impl Context {
         result.or_else(|failure| if self.lost() == Some(failure.status) { Ok(()) } else { Err(failure) })
     }
 
-    /// The same where a reset takes nothing away: memory of a pool, say. What a corrupted context has ends with the process.
-    pub(crate) fn forgiven_if_corrupted(&self, result: Result<(), Error>) -> Result<(), Error> {
-        if self.is_known_gone() { result } else { self.forgiven(result) }
-    }
-
     /// Notes that the native context was reset or destroyed.
     pub(super) fn went(driver: &Driver, native: sys::CUcontext) {
         if let Some(context) = KNOWN.find(driver, native.addr()) {
@@ -130,8 +125,14 @@ pub(super) fn is_another(id: u64, now: Result<u64, CallError>) -> bool {
 
 pub(super) const DESTROYED: i32 = sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0;
 
+/// What is left to say of a release where a reset takes nothing away: of memory of a pool, say. Nothing, if something is corrupted: no reset
+/// mends that, and all of it ends with the process.
+pub(crate) fn forgiven_if_corrupted(result: Result<(), Error>) -> Result<(), Error> {
+    result.or_else(|failure| if is_sticky(failure.status) { Ok(()) } else { Err(failure) })
+}
+
 /// Whether nothing works in the process after this answer.
-pub(crate) fn is_sticky(status: Status) -> bool {
+fn is_sticky(status: Status) -> bool {
     matches!(status.0, 700 | 702 | 710 | 714..=719)
 }
 

@@ -2,7 +2,7 @@
 
 use super::Block;
 use super::resource::stand_in_for;
-use crate::context::{Context, is_sticky};
+use crate::context::{Context, forgiven_if_corrupted};
 use crate::driver::calls::memory::allocation::RawMemory;
 use crate::object::callback::{self, allocating};
 use crate::object::error::Error;
@@ -250,8 +250,7 @@ impl Order {
         // SAFETY: as the caller vouches.
         let freed = stand_in_for(context, None)
             .and_then(|stand_in| unsafe { stand_in.enqueue(&mut Free::new(pointer)) });
-        // A reset does not mend what is corrupted, and all of that ends with the process.
-        freed.or_else(|failure| if is_sticky(failure.status) { Ok(()) } else { Err(failure) })
+        forgiven_if_corrupted(freed)
     }
 }
 

@@ -85,6 +85,13 @@ impl<V: Kept + ?Sized> Locked<'_, V> {
         self.0.as_deref()
     }
 
+    /// Puts a value in, or none, and lets others look again; the one before is dropped after that.
+    pub(crate) fn put(mut self, value: Option<Arc<V>>) {
+        let before = self.replace(value);
+        drop(self);
+        drop(before);
+    }
+
     /// Puts a value in, or none; the one before comes out, to be dropped when the lock is not held any more.
     pub(crate) fn replace(&mut self, value: Option<Arc<V>>) -> Option<Arc<V>> {
         std::mem::replace(&mut *self.0, value)

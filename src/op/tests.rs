@@ -5,8 +5,6 @@ use super::event::Awaited;
 use super::node::{Hold, Holds};
 use super::{HostFunction, Operation, Record, Traits};
 use crate::context::Context;
-use crate::device::Device;
-use crate::driver::{Choice, OpenOptions};
 use crate::event::{Event, EventOptions};
 use crate::object::callback::{Owner, flush_callbacks};
 use crate::object::error::{Error, Status};
@@ -78,9 +76,7 @@ impl CaptureSink for Fake {
 }
 
 fn scene() -> (Arc<Context>, Arc<Stream>) {
-    let driver = OpenOptions::new().choice(Choice::Software).open().expect("softcuda is beside the tests");
-    let context =
-        Device::get(&driver, 0).and_then(|device| Context::create(&device, 0)).expect("there is room");
+    let context = Context::on_softcuda();
     let stream = Stream::create(&context, &StreamOptions::default()).expect("there is room");
     (context, stream)
 }

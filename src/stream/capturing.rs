@@ -176,7 +176,7 @@ impl Stream {
         &self,
         begin: impl FnOnce(Blocking) -> Result<Option<(T, Arc<dyn Exposed>)>, Error>,
     ) -> Result<Option<T>, Error> {
-        let mut slot = self.capturing.capture.lock();
+        let slot = self.capturing.capture.lock();
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return Err(self.under_capture("takes part in one capture at a time"));
         }
@@ -185,9 +185,7 @@ impl Stream {
         let state = self.capturing.state.fetch_or(OURS, SeqCst);
         match begin(Blocking(is_blocking)) {
             Ok(Some((begun, capture))) => {
-                let before = slot.replace(Some(capture));
-                drop(slot);
-                drop(before);
+                slot.put(Some(capture));
                 Ok(Some(begun))
             }
             other => {
@@ -201,14 +199,12 @@ impl Stream {
 
     /// A capture has the stream, since the driver has made it part of that; false if it has it already, or another one has.
     pub(crate) fn has_begun_capture(&self, capture: Arc<dyn Exposed>) -> bool {
-        let mut slot = self.capturing.capture.lock();
+        let slot = self.capturing.capture.lock();
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return false;
         }
         self.capturing.state.fetch_or(OURS, SeqCst);
-        let before = slot.replace(Some(capture));
-        drop(slot);
-        drop(before);
+        slot.put(Some(capture));
         true
     }
 
@@ -249,14 +245,12 @@ impl Stream {
     /// A capture that had it is over. Another one that has begun since has it all the same: as soon as the first is known to be over,
     /// another thread may have the stream captured anew.
     pub(crate) fn capture_ends(&self) {
-        let mut slot = self.capturing.capture.lock();
+        let slot = self.capturing.capture.lock();
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return;
         }
         self.capturing.state.fetch_and(!OURS, Relaxed);
-        let before = slot.replace(None);
-        drop(slot);
-        drop(before);
+        slot.put(None);
     }
 
     /// Refuses, for a stream under capture, what would invalidate that.
@@ -296,8 +290,6 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::context::Context;
-    use crate::device::Device;
-    use crate::driver::{Choice, OpenOptions};
     use crate::stream::StreamOptions;
     use std::sync::atomic::AtomicBool;
 
@@ -324,10 +316,7 @@ mod tests {
 
     #[test]
     fn a_capture_that_ends_late_leaves_the_stream_to_the_next() {
-        let driver =
-            OpenOptions::new().choice(Choice::Software).open().expect("softcuda is beside the tests");
-        let context =
-            Device::get(&driver, 0).and_then(|device| Context::create(&device, 0)).expect("there is room");
+        let context = Context::on_softcuda();
         let stream = Stream::create(&context, &StreamOptions::default()).expect("there is room");
         let first = begin(&stream).expect("nothing has it");
         assert!(begin(&stream).is_err());

@@ -2,8 +2,6 @@
 
 use super::{Builder, BuilderOptions};
 use crate::context::Context;
-use crate::device::Device;
-use crate::driver::{Choice, OpenOptions};
 use crate::event::{Event, EventOptions};
 use crate::graph::{ExecOptions, Graph};
 use crate::object::callback::{Owner, flush_callbacks};
@@ -24,10 +22,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let driver =
-            OpenOptions::new().choice(Choice::Software).open().expect("softcuda is beside the tests");
-        let device = Device::get(&driver, 0).expect("there is one");
-        let context = Context::create(&device, 0).expect("there is room");
+        let context = Context::on_softcuda();
         let builder = Builder::create(&context, &BuilderOptions::default()).expect("there is room");
         builder.begin().expect("it begins");
         let stream = Stream::create(&context, &StreamOptions::default()).expect("there is room");

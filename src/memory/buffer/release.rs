@@ -3,7 +3,7 @@
 use super::known::capture_of;
 use super::order::Order;
 use super::{Buffer, Home};
-use crate::context::{Context, is_sticky};
+use crate::context::{Context, forgiven_if_corrupted};
 use crate::driver::Driver;
 use crate::memory::{Block, DevicePointer, Resource};
 use crate::object::error::{Error, Status, Subject};
@@ -101,15 +101,11 @@ impl Remains {
             freed = unsafe { self.free_in_order(Standing::ContextGone) };
         }
         let freed = match &self.origin {
-            Some(origin) if self.resource.is_pool() => origin.forgiven_if_corrupted(freed),
+            _ if self.resource.is_pool() => forgiven_if_corrupted(freed),
             Some(origin) => origin.forgiven(freed),
             None => freed,
         };
-        match freed {
-            // A reset does not mend what is corrupted, and all of that ends with the process.
-            Err(failure) if self.resource.is_pool() && is_sticky(failure.status) => Ok(()),
-            freed => freed.map_err(|failure| self.leaked(failure, buffer)),
-        }
+        freed.map_err(|failure| self.leaked(failure, buffer))
     }
 
     /// Whether it is by now known that the context of a pool's memory is gone, which it was not when the free began.

@@ -41,7 +41,7 @@ pub(crate) use stranded::stand_in_for;
 
 use super::buffer::Standing;
 use super::{Block, DevicePointer};
-use crate::context::Context;
+use crate::context::{Context, forgiven_if_corrupted};
 use crate::device::Device;
 use crate::driver::{Driver, sys};
 use crate::object::callback::{self, ask_until};
@@ -308,10 +308,7 @@ impl Resource {
         callback::check_allowed()?;
         // SAFETY: as the caller vouches.
         let freed = unsafe { self.free_in_order(pointer, bytes, stream) };
-        match stream.map(|stream| stream.context()).or_else(|| self.context()) {
-            Some(context) if !self.is_custom() => context.forgiven_if_corrupted(freed),
-            _ => freed,
-        }
+        if self.is_custom() { freed } else { forgiven_if_corrupted(freed) }
     }
 
     /// # Safety
@@ -327,7 +324,7 @@ impl Resource {
             return Ok(());
         }
         if let Some(stream) = stream.filter(|_| !self.properties.stream_ordered) {
-            stream.context().forgiven_if_corrupted(stream.synchronize())?;
+            forgiven_if_corrupted(stream.synchronize())?;
         }
         // SAFETY: as the caller vouches.
         unsafe { self.free_now(pointer, bytes, stream) }
@@ -375,12 +372,13 @@ impl Resource {
             if stream.is_capturing().unwrap_or(false) {
                 return false;
             }
-            let gone = stream.context().is_gone().then(|| stand_in_for(stream.context(), None)).transpose();
+            let is_gone = stream.context().is_gone();
+            let stand_in = is_gone.then(|| stand_in_for(stream.context(), None)).transpose();
             // SAFETY: as the caller vouches; this is reached once.
-            let freed = gone.and_then(|stand_in| unsafe {
+            let freed = stand_in.and_then(|stand_in| unsafe {
                 resource.free_now(pointer, bytes, Some(stand_in.as_ref().unwrap_or(&stream)))
             });
-            let freed = stream.context().forgiven_if_corrupted(freed);
+            let freed = forgiven_if_corrupted(freed);
             report(&resource.driver, freed.map_err(|failure| leaked(failure, &resource, pointer, bytes)));
             true
         });
