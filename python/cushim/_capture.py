@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._handles import BuilderBase, ConditionBase, GraphBase
-from ._object import borrowed, check, ffi, handle, lib, owned, sized
+from ._object import check, ffi, found, handle, lib, owned, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ class Capture(BuilderBase, of=True):
         """The graph. While it is captured, it is there to be looked at."""
         if self._graph is not None:
             return self._graph
-        place = ffi.new("cushim_graph *")
-        check(lib.cushim_builder_get_graph(self._h, place))
-        graph: Graph = borrowed("graph", place[0])
-        return graph
+        return found("graph", lib.cushim_builder_get_graph, self._h)
 
     def __enter__(self) -> Capture:
         if self._parent is None:
@@ -86,19 +83,13 @@ class Capture(BuilderBase, of=True):
 
     def add_child(self, graph: Graph) -> Node:
         """A node that runs a copy of another graph."""
-        place = ffi.new("cushim_node *")
-        check(lib.cushim_builder_add_child(self._h, handle(graph, GraphBase, "graph"), 0, place))
-        node: Node = borrowed("node", place[0], self)
-        return node
+        return found("node", lib.cushim_builder_add_child, self._h, handle(graph, GraphBase, "graph"), 0, keeps=self)
 
     def create_condition(self, initial: int = 0, reset: bool = False) -> Condition:
         """A condition of the graph; see `Graph.create_condition`."""
         options = sized("cushim_condition_options")
         options.initial, options.flags = initial, int(reset)
-        place = ffi.new("cushim_condition *")
-        check(lib.cushim_builder_create_condition(self._h, options, place))
-        condition: Condition = borrowed("condition", place[0], self)
-        return condition
+        return found("condition", lib.cushim_builder_create_condition, self._h, options, keeps=self)
 
     def add_conditional(self, condition: Condition, kind: Union[int, ConditionalKind], bodies: int = 1) -> List[Capture]:
         """A conditional node, and captures of its bodies: `with` each of them, or leave it empty."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._handles import ContextBase
-from ._object import check, ffi, lib, owned, sized
+from ._object import check, ffi, lib, made, owned, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ class Context(ContextBase, of=True):
         """A stream. A blocking one is ordered with the legacy default stream."""
         options = sized("cushim_stream_options")
         options.priority, options.flags = priority, int(blocking)
-        place = ffi.new("cushim_stream *")
-        check(lib.cushim_stream_create(self._h, options, place))
-        return _labelled(owned("stream", place[0]), label)
+        return _labelled(made("stream", lib.cushim_stream_create, self._h, options), label)
 
     def wrap_stream(self, stream: Any) -> Stream:
         """A stream that another library made: anything that has `__cuda_stream__`, or the driver's handle as a number. It must
@@ -54,9 +52,7 @@ class Context(ContextBase, of=True):
         """An event. `timing` is for `elapsed`; with `blocking_sync` a thread that waits for it sleeps."""
         options = sized("cushim_event_options")
         options.flags = timing * 1 | blocking_sync * 2 | interprocess * 4
-        place = ffi.new("cushim_event *")
-        check(lib.cushim_event_create(self._h, options, place))
-        return _labelled(owned("event", place[0]), label)
+        return _labelled(made("event", lib.cushim_event_create, self._h, options), label)
 
     def create_device_resource(self) -> Resource:
         """Device memory that is allocated and freed synchronously (`cuMemAlloc`)."""
@@ -79,10 +75,7 @@ class Context(ContextBase, of=True):
         return self._resource(lib.cushim_resource_create_managed, options)
 
     def _resource(self, function: Any, *arguments: Any) -> Resource:
-        place = ffi.new("cushim_resource *")
-        check(function(self._h, *arguments, place))
-        resource: Resource = owned("resource", place[0])
-        return resource
+        return made("resource", function, self._h, *arguments)
 
     def load(self, image: Any, flags: int = 0, max_registers: int = 0) -> Library:
         """Loads code: PTX (`str` or `bytes`), a cubin or a fatbin. `flags` are `LibraryFlags`."""
@@ -91,10 +84,7 @@ class Context(ContextBase, of=True):
         data = ffi.from_buffer(image)
         options = sized("cushim_library_options")
         options.flags, options.max_registers = flags, max_registers
-        place = ffi.new("cushim_library *")
-        check(lib.cushim_library_load(self._h, data, len(data), options, place))
-        library: Library = owned("library", place[0])
-        return library
+        return made("library", lib.cushim_library_load, self._h, data, len(data), options)
 
     def load_file(self, path: Any, flags: int = 0, max_registers: int = 0) -> Library:
         """Loads code from a file."""
@@ -102,26 +92,17 @@ class Context(ContextBase, of=True):
 
         options = sized("cushim_library_options")
         options.flags, options.max_registers = flags, max_registers
-        place = ffi.new("cushim_library *")
-        check(lib.cushim_library_load_file(self._h, os.fsencode(path), options, place))
-        library: Library = owned("library", place[0])
-        return library
+        return made("library", lib.cushim_library_load_file, self._h, os.fsencode(path), options)
 
     def create_graph(self) -> Graph:
         """A graph without nodes."""
-        place = ffi.new("cushim_graph *")
-        check(lib.cushim_graph_create(self._h, ffi.NULL, place))
-        graph: Graph = owned("graph", place[0])
-        return graph
+        return made("graph", lib.cushim_graph_create, self._h, ffi.NULL)
 
     def capture(self, mode: int = 0) -> Capture:
         """Captures in a stream of its own: `with context.capture() as capture:`. `mode` is a `CaptureMode`."""
         options = sized("cushim_builder_options")
         options.mode = mode
-        place = ffi.new("cushim_builder *")
-        check(lib.cushim_builder_create(self._h, options, place))
-        capture: Capture = owned("builder", place[0])
-        return capture
+        return made("builder", lib.cushim_builder_create, self._h, options)
 
 
 def native_stream(stream: Any) -> int:

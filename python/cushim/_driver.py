@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from ._handles import DeviceBase, DriverBase
-from ._object import borrowed, check, ffi, handle, lib, owned, sized, text
+from ._object import borrowed, check, ffi, found, handle, lib, made, owned, sized, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,10 +50,7 @@ class Driver(DriverBase, of=True):
 
     def device(self, ordinal: int = 0) -> Device:
         """A device by its ordinal."""
-        place = ffi.new("cushim_device *")
-        check(lib.cushim_driver_get_device(self._h, ordinal, place))
-        device: Device = borrowed("device", place[0])
-        return device
+        return found("device", lib.cushim_driver_get_device, self._h, ordinal)
 
     def current_context(self) -> Optional[Context]:
         """The context that is current on the calling thread, if cushim owns it."""
@@ -113,19 +110,13 @@ class Device(DeviceBase, of=True):
 
     def primary_context(self) -> Context:
         """The primary context, which the CUDA runtime, and whatever is made with it, uses too."""
-        place = ffi.new("cushim_context *")
-        check(lib.cushim_context_retain_primary(self._h, place))
-        context: Context = owned("context", place[0])
-        return context
+        return made("context", lib.cushim_context_retain_primary, self._h)
 
     def create_context(self, flags: int = 0) -> Context:
         """A context of its own; `flags` are `CtxFlags`."""
         options = sized("cushim_context_options")
         options.flags = flags
-        place = ffi.new("cushim_context *")
-        check(lib.cushim_context_create(self._h, options, place))
-        context: Context = owned("context", place[0])
-        return context
+        return made("context", lib.cushim_context_create, self._h, options)
 
     def allocate(self, stream: Optional[Stream], bytes: int) -> Buffer:
         """A buffer of the device's resource, in stream order."""
@@ -135,10 +126,7 @@ class Device(DeviceBase, of=True):
         """A memory pool of the device; `choice` is a `PoolChoice`, by default a new one."""
         options = sized("cushim_device_pool_options")
         options.choice, options.max_size, options.handle_types = choice, max_size, handle_types
-        place = ffi.new("cushim_resource *")
-        check(lib.cushim_resource_create_device_pool(self._h, options, place))
-        resource: Resource = owned("resource", place[0])
-        return resource
+        return made("resource", lib.cushim_resource_create_device_pool, self._h, options)
 
 
 __all__ = ["Device", "Driver"]

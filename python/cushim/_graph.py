@@ -6,7 +6,7 @@ from ._arguments import Frame, Parameter, number
 from ._endpoint import Pair, target
 from ._errors import GraphRefused, InvalidArgument
 from ._handles import BufferBase, ConditionBase, EventBase, ExecBase, GraphBase, KernelBase, NodeBase, StreamBase
-from ._object import Closing, borrowed, check, failure, ffi, handle, lib, owned, perhaps, sized
+from ._object import borrowed, check, Closing, failure, ffi, found, handle, lib, owned, perhaps, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ class Graph(GraphBase, Closing, of=True):
 
     def _add(self, function: Any, after: After, *arguments: Any) -> Node:
         before = _nodes(after)
-        place = ffi.new("cushim_node *")
-        check(function(self._h, before, len(before), *arguments, place))
-        node: Node = borrowed("node", place[0], self)
-        return node
+        return found("node", function, self._h, before, len(before), *arguments, keeps=self)
 
     def add_empty(self, after: After = None) -> Node:
         """A node that does nothing."""
@@ -105,10 +102,7 @@ class Graph(GraphBase, Closing, of=True):
         """A condition, which kernels set; with `reset` each launch starts with the initial value. Needs CUDA 12.3."""
         options = sized("cushim_condition_options")
         options.initial, options.flags = initial, int(reset)
-        place = ffi.new("cushim_condition *")
-        check(lib.cushim_condition_create(self._h, options, place))
-        condition: Condition = borrowed("condition", place[0], self)
-        return condition
+        return found("condition", lib.cushim_condition_create, self._h, options, keeps=self)
 
     def add_conditional(self, condition: Condition, kind: Union[int, ConditionalKind], bodies: int = 1,
                         after: After = None) -> Tuple[Node, List[Graph]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._arguments import Frame
 from ._handles import KernelBase, LibraryBase, StreamBase
-from ._object import Closing, check, failure, ffi, handle, lib, owned, text_of
+from ._object import check, Closing, failure, ffi, handle, lib, made, owned, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ class Library(LibraryBase, Closing, of=True):
 
     def kernel(self, name: str) -> Kernel:
         """A kernel by its name in the code."""
-        place = ffi.new("cushim_kernel *")
-        check(lib.cushim_kernel_create(self._h, name.encode(), place))
-        kernel: Kernel = owned("kernel", place[0])
-        return kernel
+        return made("kernel", lib.cushim_kernel_create, self._h, name.encode())
 
     __getitem__ = kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._endpoint import Part
 from ._handles import BufferBase, ResourceBase, StreamBase
-from ._object import Closing, borrowed, check, ffi, handle, lib, owned, perhaps
+from ._object import borrowed, check, Closing, ffi, handle, lib, made, owned, perhaps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ class Resource(ResourceBase, Closing, of=True):
     def scratch(self, stream: Stream, source: Any) -> Buffer:
         """A buffer with a copy of a host array, in stream order."""
         data = ffi.from_buffer(source)
-        place = ffi.new("cushim_buffer *")
-        check(lib.cushim_buffer_create_scratch(self._h, handle(stream, StreamBase, "stream"), data, len(data), place))
-        buffer: Buffer = owned("buffer", place[0])
-        return buffer
+        return made("buffer", lib.cushim_buffer_create_scratch, self._h, handle(stream, StreamBase, "stream"), data, len(data))
 
     def set_peers(self, devices: Iterable[Device]) -> None:
         """Which other devices can use the memory of a pool."""
@@ -85,10 +82,7 @@ class Buffer(BufferBase, Closing, of=True):
 
     def copy(self, stream: Stream) -> Buffer:
         """A copy of the buffer, of the same resource, in stream order."""
-        place = ffi.new("cushim_buffer *")
-        check(lib.cushim_buffer_create_copy(self._h, handle(stream, StreamBase, "stream"), place))
-        buffer: Buffer = owned("buffer", place[0])
-        return buffer
+        return made("buffer", lib.cushim_buffer_create_copy, self._h, handle(stream, StreamBase, "stream"))
 
     def host(self) -> memoryview:
         """The bytes of memory that the host can use: page-locked or managed. The view keeps the buffer alive. Work that

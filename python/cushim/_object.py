@@ -138,6 +138,20 @@ def borrowed(kind: str, h: Any, keeps: Any = None) -> Any:
     return CLASSES[kind]._take(place[0])
 
 
+def made(kind: str, function: Any, *arguments: Any) -> Any:
+    """The new object that a function answers with by its last argument."""
+    place = ffi.new(f"cushim_{kind} *")
+    check(function(*arguments, place))
+    return owned(kind, place[0])
+
+
+def found(kind: str, function: Any, *arguments: Any, keeps: Any = None) -> Any:
+    """The same of an object that is there, or none."""
+    place = ffi.new(f"cushim_{kind} *")
+    check(function(*arguments, place))
+    return borrowed(kind, place[0], keeps)
+
+
 def sized(name: str) -> Any:
     """A struct that says how large it is, of zeros."""
     struct = ffi.new(f"{name} *")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._endpoint import Pair, target
 from ._handles import StreamBase
-from ._object import borrowed, check, failure, ffi, handle, lib, owned, sized
+from ._object import check, failure, ffi, found, handle, lib, made, owned, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,18 +110,12 @@ class Stream(StreamBase, of=True):
         """Captures what is enqueued in this stream, by other libraries too: `with stream.capture() as capture:`."""
         options = sized("cushim_builder_options")
         options.mode = mode
-        place = ffi.new("cushim_builder *")
-        check(lib.cushim_builder_create_on(self._h, options, place))
-        capture: Capture = owned("builder", place[0])
-        return capture
+        return made("builder", lib.cushim_builder_create_on, self._h, options)
 
 
 def current_stream() -> Stream:
     """The calling thread's current stream: that of the innermost `with` statement."""
-    place = ffi.new("cushim_stream *")
-    check(lib.cushim_stream_get_current(place))
-    stream: Stream = borrowed("stream", place[0])
-    return stream
+    return found("stream", lib.cushim_stream_get_current)
 
 
 class _Current(Stream):
