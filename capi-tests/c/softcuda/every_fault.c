@@ -185,6 +185,7 @@ static int leaves_memory(void) { return strcmp(function->name, "cushim_stream_al
 static void with_fault(cushim_status usual) {
   const size_t before = settled();
   size_t left;
+  int is_expected;
   cushim_status status;
   uint64_t quiet;
   int reports;
@@ -207,7 +208,8 @@ static void with_fault(cushim_status usual) {
   }
   tear_down();
   left = settled() - before;
-  if (!holds(left == 0 || (left == 1 && (is_release() || leaves_memory())) || keeps_on() || is_reset(), "objects left behind", (int)left)) control.dump(STDERR_FILENO);
+  is_expected = left == 0 || (left == 1 && (is_release() || leaves_memory())) || keeps_on() || is_reset();
+  if (!holds(is_expected, "objects left behind", (int)left)) control.dump(STDERR_FILENO);
 }
 
 /* Whether the function releases something. */
