@@ -376,10 +376,12 @@ impl Stream {
         if self.is_default() { self.enter_default().map(Some) } else { Ok(None) }
     }
 
-    #[cold]
+    /// Of a context that is known to be there.
+    #[inline(never)]
     fn enter_default(&self) -> Result<Current, Error> {
         callback::check_allowed()?;
-        self.context().enter()
+        let context = self.context();
+        context.entered().map_err(|error| context.failed(error, context.as_ref()))
     }
 
     /// Begins a copy in the stream, with its context current. Driver 580 asks whether the current context's device reaches

@@ -2,6 +2,8 @@
 
 use super::{Burst, Row, cu, row};
 use crate::world::{World, entry};
+use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use cudarc::driver::{LaunchConfig, PushKernelArg};
 use cushim::capi::buffer::cushim_buffer;
 use cushim::capi::graph::definition::{cushim_graph, cushim_node};
 use cushim::capi::graph::exec::cushim_exec;
@@ -28,7 +30,8 @@ pub(super) fn execs(w: &'static World) -> Vec<Row> {
     vec![
         row("launch an exec", BURST, Some(60))
             .raw(raw_launch(w, w.raw.stream, false))
-            .cushim(launch(w, w.shim.stream)),
+            .cushim(launch(w, w.shim.stream))
+            .cudarc(cudarc_launch(w)),
         // Beside a launch and a record of the driver's, here and in the next ones.
         of_others("launch an exec, wrapped stream", w.raw.stream.addr(), wrapped(w)),
         of_others("launch an exec, legacy stream", CU_STREAM_LEGACY, default_stream(w, CU_STREAM_LEGACY)),
@@ -114,6 +117,24 @@ fn raw_launch(w: &'static World, stream: CUstream, is_marked: bool) -> Option<Bu
     })
 }
 
+/// Of a graph that cudarc has captured: it keeps nothing, and is launched in the stream that it was captured in.
+fn cudarc_launch(w: &'static World) -> Option<Burst> {
+    let stream = &w.untracked.stream;
+    let kernel = &w.kernels.iter().find(|kernel| kernel.count == 2).expect("there is one").cudarc;
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).expect("captures");
+    let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+    let values: &'static [u64; 2] = &[1, 2];
+    let mut builder = stream.launch_builder(kernel);
+    builder.arg(&values[0]).arg(&values[1]);
+    // SAFETY: the kernel takes two numbers, and does nothing with them.
+    unsafe { builder.launch(config) }.expect("captured");
+    let graph = stream
+        .end_capture(CUgraphInstantiate_flags(0))
+        .expect("instantiated")
+        .expect("something was captured");
+    burst!(graph.launch().expect("launched"))
+}
+
 fn launch(w: &'static World, stream: cushim_stream) -> Option<Burst> {
     let exec = exec(w, 1);
     burst!(ok!(w, cushim_exec_launch(exec, stream)))
@@ -122,11 +143,15 @@ fn launch(w: &'static World, stream: cushim_stream) -> Option<Burst> {
 fn raw_set(w: &'static World, (exec, nodes): &(CUgraphExec, Vec<CUgraphNode>)) -> Option<Burst> {
     let set = entry!(w.raw.table, cuGraphExecKernelNodeSetParams_12000);
     let parameters = super::graphs::raw_parameters(super::graphs::load(w).raw);
+    let launch = entry!(w.raw.table, cuGraphLaunch_10000);
     let (exec, nodes) = (*exec, nodes.clone());
-    burst!(nodes.iter().for_each(|node| raw!(set(exec, *node, parameters))))
+    burst!({
+        nodes.iter().for_each(|node| raw!(set(exec, *node, parameters)));
+        raw!(launch(exec, w.raw.stream));
+    })
 }
 
-/// With a launch between, as a decoder makes them, which is some hundred instructions.
+/// With a launch after each, as a decoder makes them.
 fn rebind(w: &'static World, exec: cushim_exec) -> Option<Burst> {
     let [mut from, mut to]: [cushim_buffer; 2] = w.shim.buffers;
     burst!({
@@ -146,5 +171,6 @@ fn set_parameter(w: &'static World, exec: cushim_exec) -> Option<Burst> {
         let (at, size) = ((&raw const value).cast(), size_of_val(&value));
         ok!(w, cushim_exec_set_parameter(exec, c"value".as_ptr(), at, size, &raw mut reached));
         assert_eq!(reached, NODES);
+        ok!(w, cushim_exec_launch(exec, w.shim.stream));
     })
 }
