@@ -94,7 +94,7 @@ fn softcuda_answers_as_driver_580() {
 /// events tell other times.
 #[test]
 fn every_schedule_answers_as_driver_580() {
-    for (schedule, seed) in [("seeded", "1"), ("lazy", "0")] {
+    for (schedule, seed) in [("seeded", "1"), ("lazy", "0"), ("in-order", "0")] {
         let mut suite = suite("13.0", &["--compare"]);
         suite.envs([("SOFTCUDA_SCHEDULE", schedule), ("SOFTCUDA_SEED", seed)]);
         let output = run(suite);
