@@ -204,7 +204,7 @@ static void our_round(int keeps) {
   MUST(cushim_exec_launch(exec, stream));
   settle();
   marks[4] = now();
-  for (i = 0; i < nodes; i++) MUST(cushim_node_set_argument(made[i], exec, 1, &changed));
+  for (i = 0; i < nodes; i++) MUST(cushim_exec_set_argument(exec, made[i], 1, &changed));
   marks[5] = now();
   MUST(cushim_exec_destroy(exec));
   marks[6] = now();

@@ -17,7 +17,7 @@ static int failed(const char *what) {
 /* Fills one buffer, and copies it to the other. */
 static cushim_status fill_and_copy(cushim_stream stream, cushim_buffer to, cushim_buffer from) {
   const cushim_endpoint source = cushim_endpoint_buffer(from, 0), destination = cushim_endpoint_buffer(to, 0);
-  cushim_status status = cushim_stream_fill(stream, &source, 42, 1, BYTES);
+  cushim_status status = cushim_stream_fill(stream, &source, CUSHIM_VALUE_8(42), BYTES);
   return status ? status : cushim_stream_copy(stream, &destination, &source, BYTES);
 }
 

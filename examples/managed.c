@@ -73,7 +73,7 @@ int main(void) {
   check(cushim_stream_prefetch_batch(stream, blocks, BLOCKS, &first, 1, NULL));
   for (int i = 0; i < BLOCKS; i++) {
     cushim_endpoint block = cushim_endpoint_buffer(buffer, (size_t)i * BYTES);
-    check(cushim_stream_fill(stream, &block, 10 + (uint32_t)i, 1, BYTES));
+    check(cushim_stream_fill(stream, &block, CUSHIM_VALUE_8(10 + (uint32_t)i), BYTES));
   }
   check(cushim_stream_synchronize(stream));
   printf("block 0 was moved %s\n", whereabouts(context, &blocks[0]));

@@ -55,7 +55,7 @@ int main(void) {
 
   /* Nothing here waits; the second stream does, for the first. */
   check(cushim_event_record(begun, filling));
-  check(cushim_stream_fill(filling, &on_device, VALUE, sizeof(uint32_t), COUNT));
+  check(cushim_stream_fill(filling, &on_device, CUSHIM_VALUE_32(VALUE), COUNT));
   check(cushim_event_record(filled, filling));
   check(cushim_stream_wait_event(copying, filled));
   check(cushim_stream_copy(copying, &on_host, &on_device, BYTES));

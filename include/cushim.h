@@ -226,18 +226,22 @@
  * To inspect graphs:
  *   cushim_node_get_kernel, cushim_node_get_arguments, cushim_node_get_copy, cushim_node_get_fill,
  *   cushim_node_get_allocation, cushim_node_get_free, cushim_node_get_event, cushim_node_get_host_function,
- *   cushim_node_get_memory_operations
+ *   cushim_node_get_memory_operations, cushim_exec_get_kernel, cushim_exec_get_arguments, cushim_exec_get_copy,
+ *   cushim_exec_get_fill, cushim_exec_get_event, cushim_exec_get_host_function, cushim_exec_get_memory_operations
  *
  * To launch graphs:
  *   cushim_exec_create, cushim_exec_get_graph, cushim_exec_get_flags, cushim_exec_native, cushim_exec_get_id,
- *   cushim_exec_upload, cushim_exec_launch, cushim_exec_update, cushim_node_get_enabled, cushim_node_set_enabled,
+ *   cushim_exec_upload, cushim_exec_launch, cushim_exec_update, cushim_exec_get_enabled, cushim_exec_set_enabled,
  *   cushim_device_get_graph_memory, cushim_device_reset_graph_memory_peaks, cushim_device_trim_graph_memory
  *
  * To change graphs:
  *   cushim_node_set_kernel, cushim_node_set_kernel_packed, cushim_node_set_argument, cushim_node_set_copy,
  *   cushim_node_set_copy_3d, cushim_node_set_fill, cushim_node_set_fill_2d, cushim_node_set_event,
- *   cushim_node_set_host_function, cushim_node_set_host_function_bytes, cushim_node_set_child,
- *   cushim_node_set_memory_operations, cushim_exec_rebind, cushim_exec_set_parameter
+ *   cushim_node_set_host_function, cushim_node_set_host_function_bytes, cushim_node_set_memory_operations,
+ *   cushim_exec_set_kernel, cushim_exec_set_kernel_packed, cushim_exec_set_argument, cushim_exec_set_copy,
+ *   cushim_exec_set_copy_3d, cushim_exec_set_fill, cushim_exec_set_fill_2d, cushim_exec_set_event,
+ *   cushim_exec_set_host_function, cushim_exec_set_host_function_bytes, cushim_exec_set_child,
+ *   cushim_exec_set_memory_operations, cushim_exec_rebind, cushim_exec_set_parameter
  *
  * To capture graphs:
  *   cushim_builder_create, cushim_builder_create_on, cushim_builder_close, cushim_builder_get_context,
@@ -731,6 +735,47 @@ typedef int32_t cushim_conditional_kind;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
+/* What sort of node it is. */
+enum cushim_node_type
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* Runs a kernel. */
+  CUSHIM_NODE_KERNEL = 1,
+  /* Copies memory. */
+  CUSHIM_NODE_COPY = 2,
+  /* Sets memory to a value. */
+  CUSHIM_NODE_FILL = 3,
+  /* Calls a function on the host. */
+  CUSHIM_NODE_HOST_FUNCTION = 4,
+  /* Runs another graph. */
+  CUSHIM_NODE_CHILD = 5,
+  /* Does nothing. */
+  CUSHIM_NODE_EMPTY = 6,
+  /* Waits for an event. */
+  CUSHIM_NODE_EVENT_WAIT = 7,
+  /* Records an event. */
+  CUSHIM_NODE_EVENT_RECORD = 8,
+  /* Allocates memory. */
+  CUSHIM_NODE_ALLOCATION = 9,
+  /* Frees memory. */
+  CUSHIM_NODE_FREE = 10,
+  /* Waits for values in memory, and writes such. */
+  CUSHIM_NODE_MEMORY_OPERATIONS = 11,
+  /* Runs one of its bodies, or none, by the value of a condition. */
+  CUSHIM_NODE_CONDITIONAL = 12,
+  /* Something that this version of cushim does not know. */
+  CUSHIM_NODE_OTHER = 13
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_node_type cushim_node_type;
+#else
+typedef int32_t cushim_node_type;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
 /*
  * Which calls the driver refuses while a builder captures, because they might wait for work that does not run. Calls
  * of cushim are not refused, and do not disturb other captures.
@@ -1095,47 +1140,6 @@ typedef int32_t cushim_graph_allocation_flags;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
-/* What sort of node it is. */
-enum cushim_node_type
-#if CUSHIM_TYPED_ENUMS
-  : int32_t
-#endif /* CUSHIM_TYPED_ENUMS */
- {
-  /* Runs a kernel. */
-  CUSHIM_NODE_KERNEL = 1,
-  /* Copies memory. */
-  CUSHIM_NODE_COPY = 2,
-  /* Sets memory to a value. */
-  CUSHIM_NODE_FILL = 3,
-  /* Calls a function on the host. */
-  CUSHIM_NODE_HOST_FUNCTION = 4,
-  /* Runs another graph. */
-  CUSHIM_NODE_CHILD = 5,
-  /* Does nothing. */
-  CUSHIM_NODE_EMPTY = 6,
-  /* Waits for an event. */
-  CUSHIM_NODE_EVENT_WAIT = 7,
-  /* Records an event. */
-  CUSHIM_NODE_EVENT_RECORD = 8,
-  /* Allocates memory. */
-  CUSHIM_NODE_ALLOCATION = 9,
-  /* Frees memory. */
-  CUSHIM_NODE_FREE = 10,
-  /* Waits for values in memory, and writes such. */
-  CUSHIM_NODE_MEMORY_OPERATIONS = 11,
-  /* Runs one of its bodies, or none, by the value of a condition. */
-  CUSHIM_NODE_CONDITIONAL = 12,
-  /* Something that this version of cushim does not know. */
-  CUSHIM_NODE_OTHER = 13
-};
-#ifndef __cplusplus
-#if CUSHIM_TYPED_ENUMS
-typedef enum cushim_node_type cushim_node_type;
-#else
-typedef int32_t cushim_node_type;
-#endif /* CUSHIM_TYPED_ENUMS */
-#endif /* __cplusplus */
-
 /* Flags of an exec. */
 enum cushim_exec_flags
 #if CUSHIM_TYPED_ENUMS
@@ -1155,7 +1159,8 @@ enum cushim_exec_flags
   /*
    * `cushim_exec_native` returns its native handle, so that others launch it. The driver then keeps what its nodes
    * use: on driver 580 each launch is slower for that, by 1 to 3 microseconds, and waits as soon as about 27
-   * launches are queued. What a node used before it was changed is released after the next update, or with the exec.
+   * launches are queued. What a node used before it was changed is released after the next update, or with the
+   * exec.
    */
   CUSHIM_EXEC_NATIVE_LAUNCHES = 8
 };
@@ -1367,9 +1372,9 @@ typedef struct cushim_copy_attributes {
 /* One copy of a batch. */
 typedef struct cushim_copy {
   /* The destination; not an array. */
-  struct cushim_endpoint to;
+  struct cushim_endpoint destination;
   /* The source; not an array. */
-  struct cushim_endpoint from;
+  struct cushim_endpoint source;
   /* How many bytes; at least 1. */
   size_t bytes;
 } cushim_copy;
@@ -1427,8 +1432,8 @@ typedef struct cushim_pointer_attributes {
   /* The ordinal of the device for which it was allocated or registered; -1 if there is none. */
   int32_t device;
   /*
-   * The context in which it was allocated or registered; NULL if there is none, as for memory of a
-   * pool.
+   * The context in which it was allocated or registered; NULL if there is none, as for memory of
+   * a pool.
    */
   CUcontext context;
   /*
@@ -1437,8 +1442,8 @@ typedef struct cushim_pointer_attributes {
    */
   uint64_t device_pointer;
   /*
-   * The address by which the host reaches it; NULL if it cannot, or for an address that the driver
-   * does not know.
+   * The address by which the host reaches it; NULL if it cannot, or for an address that the
+   * driver does not know.
    */
   void *host_pointer;
   /* The memory pool; NULL if it is not from a pool. */
@@ -1589,7 +1594,7 @@ typedef struct cushim_managed_options {
    * Where the memory of a new pool is at first. Unset, the default, means no pool: driver branch 580 accepts no
    * advice on memory of pools.
    */
-  struct cushim_location pool;
+  struct cushim_location pool_location;
 } cushim_managed_options;
 
 /*
@@ -1833,10 +1838,10 @@ typedef struct cushim_graph_options {
 typedef struct cushim_graph_s *cushim_graph;
 
 /*
- * A node of a graph. The handle is borrowed, always the same for one node, and valid as long as its graph, or an exec
- * of it. When the node was removed, or its graph was moved into another one, the handle still tells type, label and
- * last parameters; every other call returns an error. A graph keeps such handles of the 4096 nodes and graphs that
- * were removed last.
+ * A node of a graph. The handle is borrowed, always the same for one node, and valid as long as its graph, or an
+ * exec of it. When the node was removed, or its graph was moved into another one, the handle still tells type, label
+ * and last parameters; every other call returns an error. A graph keeps such handles of the 4096 nodes and graphs
+ * that were removed last.
  *
  * Where a function adds a node, `node` may point to an element of `after`: a chain needs one variable.
  *
@@ -1847,9 +1852,9 @@ typedef struct cushim_node_s *cushim_node;
 /* An edge of a graph: one node comes after another. */
 typedef struct cushim_edge {
   /* The node that comes first. */
-  cushim_node from;
+  cushim_node from_node;
   /* The node that comes after it. */
-  cushim_node to;
+  cushim_node to_node;
   /*
    * When the first node lets the second start: `CU_GRAPH_KERNEL_NODE_PORT_*` of a kernel node; 0: when it is done.
    * CUDA 12.3.
@@ -1908,15 +1913,6 @@ typedef struct cushim_graph_allocation {
   size_t peer_count;
 } cushim_graph_allocation;
 
-/*
- * What is instantiated from a graph: it is launched in streams, as often as one likes. It keeps what its nodes use,
- * whatever becomes of the graph. Calls on one exec wait for each other, and its launches run one after the other, in
- * whatever streams.
- *
- * @driver any
- */
-typedef struct cushim_exec_s *cushim_exec;
-
 /* What a kernel node runs. */
 typedef struct cushim_kernel_node {
   /* Bytes of this struct, `sizeof(cushim_kernel_node)`. */
@@ -1946,9 +1942,9 @@ typedef struct cushim_copy_node {
   /* Zero. */
   uint32_t reserved;
   /* The destination. */
-  struct cushim_region to;
+  struct cushim_region destination;
   /* The source. */
-  struct cushim_region from;
+  struct cushim_region source;
   /* The size of the box. */
   struct cushim_extent extent;
 } cushim_copy_node;
@@ -1958,13 +1954,13 @@ typedef struct cushim_fill_node {
   /* Bytes of this struct, `sizeof(cushim_fill_node)`. */
   size_t struct_size;
   /* The memory. */
-  struct cushim_endpoint to;
+  struct cushim_endpoint destination;
   /* Bytes from row to row; of one row 0. */
   size_t pitch;
   /* The value. */
   uint32_t value;
-  /* Bytes of the value: 1, 2 or 4. */
-  int32_t value_bytes;
+  /* Its bytes: 1, 2 or 4. */
+  uint32_t value_size;
   /* Values in a row. */
   size_t width;
   /* Rows. */
@@ -1982,7 +1978,7 @@ typedef struct cushim_allocation_node {
   /* Where. */
   struct cushim_location location;
   /* 1 for managed memory, otherwise 0. */
-  int32_t is_managed;
+  int32_t managed;
   /* Zero. */
   uint32_t reserved;
   /* The number of other devices that read and write the memory. */
@@ -2004,6 +2000,15 @@ typedef struct cushim_exec_options {
   cushim_stream upload_stream;
 } cushim_exec_options;
 
+/*
+ * What is instantiated from a graph: it is launched in streams, as often as one likes. It keeps what its nodes use,
+ * whatever becomes of the graph. Calls on one exec wait for each other, and its launches run one after the other, in
+ * whatever streams.
+ *
+ * @driver any
+ */
+typedef struct cushim_exec_s *cushim_exec;
+
 /* Why a graph was not instantiated, or an exec not updated. */
 typedef struct cushim_exec_result {
   /* Bytes of this struct, `sizeof(cushim_exec_result)`. */
@@ -2016,8 +2021,8 @@ typedef struct cushim_exec_result {
   /* Zero. */
   uint32_t reserved;
   /*
-   * The node that the driver blames; NULL if it blames none. Of an update, a node of the
-   * new graph.
+   * The node that the driver blames; NULL if it blames none. Of an update, a node of
+   * the new graph.
    */
   cushim_node node;
   /*
@@ -3125,8 +3130,8 @@ cushim_status cushim_context_get_memory_info(cushim_context context, size_t *fre
  * host.
  *
  * @param[in] stream The stream.
- * @param[in] to The destination.
- * @param[in] from The source.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
  * @param[in] bytes How many.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an endpoint that is NULL, is past the end of its buffer or of
  *   all addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory
@@ -3135,8 +3140,8 @@ cushim_status cushim_context_get_memory_info(cushim_context context, size_t *fre
  * @driver any
  */
 cushim_status cushim_stream_copy(cushim_stream stream,
-                                 const struct cushim_endpoint *to,
-                                 const struct cushim_endpoint *from,
+                                 const struct cushim_endpoint *destination,
+                                 const struct cushim_endpoint *source,
                                  size_t bytes);
 
 /*
@@ -3144,16 +3149,16 @@ cushim_status cushim_stream_copy(cushim_stream stream,
  * rows. A copy of an empty box succeeds without checking the regions.
  *
  * @param[in] stream The stream.
- * @param[in] to The destination.
- * @param[in] from The source.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
  * @param[in] extent The size of the box.
  * @errors As `cushim_stream_copy`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for rows or slices that are closer together
  *   than the box is large; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
  * @driver any
  */
 cushim_status cushim_stream_copy_3d(cushim_stream stream,
-                                    const struct cushim_region *to,
-                                    const struct cushim_region *from,
+                                    const struct cushim_region *destination,
+                                    const struct cushim_region *source,
                                     const struct cushim_extent *extent);
 
 /*
@@ -3162,8 +3167,8 @@ cushim_status cushim_stream_copy_3d(cushim_stream stream,
  * as `cushim_stream_copy`.
  *
  * @param[in] context The context.
- * @param[in] to The destination.
- * @param[in] from The source.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
  * @param[in] bytes How many.
  * @errors As `cushim_stream_copy`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
  *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
@@ -3171,8 +3176,8 @@ cushim_status cushim_stream_copy_3d(cushim_stream stream,
  * @driver any
  */
 cushim_status cushim_context_copy(cushim_context context,
-                                  const struct cushim_endpoint *to,
-                                  const struct cushim_endpoint *from,
+                                  const struct cushim_endpoint *destination,
+                                  const struct cushim_endpoint *source,
                                   size_t bytes);
 
 /*
@@ -3180,8 +3185,8 @@ cushim_status cushim_context_copy(cushim_context context,
  * `cushim_context_copy` does. Otherwise as `cushim_stream_copy_3d`.
  *
  * @param[in] context The context.
- * @param[in] to The destination.
- * @param[in] from The source.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
  * @param[in] extent The size of the box.
  * @errors As `cushim_stream_copy_3d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
  *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
@@ -3189,8 +3194,8 @@ cushim_status cushim_context_copy(cushim_context context,
  * @driver any
  */
 cushim_status cushim_context_copy_3d(cushim_context context,
-                                     const struct cushim_region *to,
-                                     const struct cushim_region *from,
+                                     const struct cushim_region *destination,
+                                     const struct cushim_region *source,
                                      const struct cushim_extent *extent);
 
 /*
@@ -3199,9 +3204,9 @@ cushim_status cushim_context_copy_3d(cushim_context context,
  * or to the pool (`cushim_resource_add_peers`).
  *
  * @param[in] stream The stream.
- * @param[in] to The memory; not an array. The address is a multiple of the value's size.
- * @param[in] value The value; what does not fit into its bytes is ignored.
- * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] destination The memory; not an array. The address is a multiple of the value's size.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
  * @param[in] count Number of values.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an address that is NULL, is not a multiple of the value's size,
  *   or is past the end of its buffer or of all addresses; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose
@@ -3209,9 +3214,9 @@ cushim_status cushim_context_copy_3d(cushim_context context,
  * @driver any
  */
 cushim_status cushim_stream_fill(cushim_stream stream,
-                                 const struct cushim_endpoint *to,
-                                 uint32_t value,
-                                 int32_t value_bytes,
+                                 const struct cushim_endpoint *destination,
+                                 const void *value,
+                                 size_t value_size,
                                  size_t count);
 
 /*
@@ -3219,10 +3224,10 @@ cushim_status cushim_stream_fill(cushim_stream stream,
  * without checking the address; of one row, the pitch does not matter.
  *
  * @param[in] stream The stream.
- * @param[in] to The start of the first row; as for `cushim_stream_fill`.
+ * @param[in] destination The start of the first row; as for `cushim_stream_fill`.
  * @param[in] pitch Bytes from row to row.
- * @param[in] value The value; what does not fit into its bytes is ignored.
- * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
  * @param[in] width Values in a row.
  * @param[in] height Rows.
  * @errors As `cushim_stream_fill`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pitch that is smaller than a row or
@@ -3231,10 +3236,10 @@ cushim_status cushim_stream_fill(cushim_stream stream,
  * @driver any
  */
 cushim_status cushim_stream_fill_2d(cushim_stream stream,
-                                    const struct cushim_endpoint *to,
+                                    const struct cushim_endpoint *destination,
                                     size_t pitch,
-                                    uint32_t value,
-                                    int32_t value_bytes,
+                                    const void *value,
+                                    size_t value_size,
                                     size_t width,
                                     size_t height);
 
@@ -3244,9 +3249,9 @@ cushim_status cushim_stream_fill_2d(cushim_stream stream,
  * `cushim_stream_fill`.
  *
  * @param[in] context The context.
- * @param[in] to The memory; as for `cushim_stream_fill`.
- * @param[in] value The value; what does not fit into its bytes is ignored.
- * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] destination The memory; as for `cushim_stream_fill`.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
  * @param[in] count Number of values.
  * @errors As `cushim_stream_fill`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
  *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
@@ -3254,9 +3259,9 @@ cushim_status cushim_stream_fill_2d(cushim_stream stream,
  * @driver any
  */
 cushim_status cushim_context_fill(cushim_context context,
-                                  const struct cushim_endpoint *to,
-                                  uint32_t value,
-                                  int32_t value_bytes,
+                                  const struct cushim_endpoint *destination,
+                                  const void *value,
+                                  size_t value_size,
                                   size_t count);
 
 /*
@@ -3264,10 +3269,10 @@ cushim_status cushim_context_fill(cushim_context context,
  * `cushim_context_fill` does. Otherwise as `cushim_stream_fill_2d`.
  *
  * @param[in] context The context.
- * @param[in] to The start of the first row; as for `cushim_stream_fill`.
+ * @param[in] destination The start of the first row; as for `cushim_stream_fill`.
  * @param[in] pitch Bytes from row to row.
- * @param[in] value The value; what does not fit into its bytes is ignored.
- * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
  * @param[in] width Values in a row.
  * @param[in] height Rows.
  * @errors As `cushim_stream_fill_2d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
@@ -3276,10 +3281,10 @@ cushim_status cushim_context_fill(cushim_context context,
  * @driver any
  */
 cushim_status cushim_context_fill_2d(cushim_context context,
-                                     const struct cushim_endpoint *to,
+                                     const struct cushim_endpoint *destination,
                                      size_t pitch,
-                                     uint32_t value,
-                                     int32_t value_bytes,
+                                     const void *value,
+                                     size_t value_size,
                                      size_t width,
                                      size_t height);
 
@@ -3289,8 +3294,8 @@ cushim_status cushim_context_fill_2d(cushim_context context,
  * (12.8), else as by `cushim_stream_copy`, which ignores hints.
  *
  * @param[in] stream The stream; not the legacy default stream, nor one that is being captured.
- * @param[in] to The destination.
- * @param[in] from The source.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
  * @param[in] bytes How many; at least 1.
  * @param[in, nullable] attributes What the driver should know. NULL for the defaults.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for an endpoint that is an array, NULL or reaches past
@@ -3299,8 +3304,8 @@ cushim_status cushim_context_fill_2d(cushim_context context,
  * @driver none
  */
 cushim_status cushim_stream_copy_with_attributes(cushim_stream stream,
-                                                 const struct cushim_endpoint *to,
-                                                 const struct cushim_endpoint *from,
+                                                 const struct cushim_endpoint *destination,
+                                                 const struct cushim_endpoint *source,
                                                  size_t bytes,
                                                  const struct cushim_copy_attributes *attributes);
 
@@ -4315,7 +4320,7 @@ cushim_status cushim_buffer_create_copy(cushim_buffer buffer, cushim_stream stre
  * @param[in, nullable] resource The resource. NULL: the resource of the stream's device.
  * @param[in] stream The stream; also the deallocation stream of the buffer, even if the resource is not
  *   stream-ordered.
- * @param[in, bytes(bytes), nullable] from The host memory, of any kind; pageable memory is read before the call
+ * @param[in, bytes(bytes), nullable] source The host memory, of any kind; pageable memory is read before the call
  *   returns. NULL: nothing is copied.
  * @param[in] bytes The size in bytes.
  * @param[out, owned] buffer The buffer. Destroy it with `cushim_buffer_destroy_scratch`, or with
@@ -4326,7 +4331,7 @@ cushim_status cushim_buffer_create_copy(cushim_buffer buffer, cushim_stream stre
  */
 cushim_status cushim_buffer_create_scratch(cushim_resource resource,
                                            cushim_stream stream,
-                                           const void *from,
+                                           const void *source,
                                            size_t bytes,
                                            cushim_buffer *buffer);
 
@@ -4340,14 +4345,14 @@ cushim_status cushim_buffer_create_scratch(cushim_resource resource,
  *
  * @param[in, ended] buffer The handle.
  * @param[in] stream The stream.
- * @param[in, nullable] to The host memory, of any kind; a copy to pageable memory may block until it is done. NULL:
- *   nothing is copied.
+ * @param[in, nullable] destination The host memory, of any kind; a copy to pageable memory may block until it is
+ *   done. NULL: nothing is copied.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
  *   a free function.
  * @driver none
  * @sync context if the memory is not stream-ordered
  */
-cushim_status cushim_buffer_destroy_scratch(cushim_buffer buffer, cushim_stream stream, void *to);
+cushim_status cushim_buffer_destroy_scratch(cushim_buffer buffer, cushim_stream stream, void *destination);
 
 /*
  * Returns the resource of a device: the one that was set, or else that of the device's current pool when it is first
@@ -4981,8 +4986,8 @@ cushim_status cushim_graph_get_nodes(cushim_graph graph, cushim_node *nodes, siz
  * @param[in] path The file.
  * @param[in, flags(CUgraphDebugDot_flags)] flags What to write besides nodes and edges,
  *   `CU_GRAPH_DEBUG_DOT_FLAGS_*`.
- * @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it is
- *   a pipe that nobody reads.
+ * @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it
+ *   is a pipe that nobody reads.
  * @driver any
  */
 cushim_status cushim_graph_write_dot(cushim_graph graph, const char *path, uint32_t flags);
@@ -5034,7 +5039,8 @@ cushim_status cushim_graph_add_edges(cushim_graph graph, const struct cushim_edg
  * @param[in, array(edge_count), nullable_if_zero(edge_count)] edges The edges; ports and types do not matter.
  * @param[in] edge_count The number of edges.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for an edge that does not exist,
- *   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) in a graph with allocation or free nodes.
+ *   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) in a graph with allocation or free
+ *   nodes.
  * @driver any
  */
 cushim_status cushim_graph_remove_edges(cushim_graph graph, const struct cushim_edge *edges, size_t edge_count);
@@ -5065,9 +5071,9 @@ cushim_status cushim_node_get_dependencies(cushim_node node,
 cushim_status cushim_node_get_dependents(cushim_node node, struct cushim_edge *edges, size_t capacity, size_t *count);
 
 /*
- * Makes a node come directly after these nodes, and no others. What is too many is removed in one call of the driver,
- * what is missing is added in another; edges that stay keep their ports and types. If it fails, all edges are as they
- * were.
+ * Makes a node come directly after these nodes, and no others. What is too many is removed in one call of the
+ * driver, what is missing is added in another; edges that stay keep their ports and types. If it fails, all edges
+ * are as they were.
  *
  * @param[in] node The node.
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes.
@@ -5234,7 +5240,7 @@ cushim_status cushim_condition_create(cushim_graph graph,
  * number as bytes, inside a struct, or in a packed block; cushim then does not know that the kernel sets the
  * condition. The driver numbers the conditions of each graph from 1, so a number cannot be told from other values.
  * What is refused of a condition argument is then up to you: a kernel must not set a condition of another graph, one
- * that no node used when the exec was instantiated, or, after `cushim_node_set_child`, one that the exec does not
+ * that no node used when the exec was instantiated, or, after `cushim_exec_set_child`, one that the exec does not
  * have. Such a launch sets a condition that happens to have the same number, or corrupts the context.
  *
  * @param[in] condition The condition.
@@ -5275,10 +5281,10 @@ cushim_status cushim_graph_add_conditional(cushim_graph graph,
  *
  * @param[in] node The node.
  * @param[out, borrowed] condition The condition; NULL for a node that was added elsewhere, before CUDA 13.2.
- * @param[out, nullable] kind A `cushim_conditional_kind`; 0 for such a node.
+ * @param[out, nullable] kind How it decides; 0 for such a node.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  */
-cushim_status cushim_node_get_condition(cushim_node node, cushim_condition *condition, int32_t *kind);
+cushim_status cushim_node_get_condition(cushim_node node, cushim_condition *condition, cushim_conditional_kind *kind);
 
 /*
  * Adds a node that runs a kernel (`cuGraphAddKernelNode`). The graph keeps the kernel, with its library, and every
@@ -5342,8 +5348,8 @@ cushim_status cushim_graph_add_kernel_packed(cushim_graph graph,
  * @param[in] graph The graph.
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
  * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
- * @param[in] to The destination.
- * @param[in] from The source.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
  * @param[in] bytes How many; at least 1.
  * @param[out, borrowed, nullable] node The node.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for host memory that nobody keeps, and
@@ -5354,8 +5360,8 @@ cushim_status cushim_graph_add_kernel_packed(cushim_graph graph,
 cushim_status cushim_graph_add_copy(cushim_graph graph,
                                     const cushim_node *after,
                                     size_t after_count,
-                                    const struct cushim_endpoint *to,
-                                    const struct cushim_endpoint *from,
+                                    const struct cushim_endpoint *destination,
+                                    const struct cushim_endpoint *source,
                                     size_t bytes,
                                     cushim_node *node);
 
@@ -5365,8 +5371,8 @@ cushim_status cushim_graph_add_copy(cushim_graph graph,
  * @param[in] graph The graph.
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
  * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
- * @param[in] to The destination.
- * @param[in] from The source.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
  * @param[in] extent The size of the box; at least 1 in each direction.
  * @param[out, borrowed, nullable] node The node.
  * @errors as `cushim_graph_add_copy` and `cushim_stream_copy_3d`: `CUSHIM_ERROR_INVALID_ARGUMENT`;
@@ -5376,8 +5382,8 @@ cushim_status cushim_graph_add_copy(cushim_graph graph,
 cushim_status cushim_graph_add_copy_3d(cushim_graph graph,
                                        const cushim_node *after,
                                        size_t after_count,
-                                       const struct cushim_region *to,
-                                       const struct cushim_region *from,
+                                       const struct cushim_region *destination,
+                                       const struct cushim_region *source,
                                        const struct cushim_extent *extent,
                                        cushim_node *node);
 
@@ -5387,9 +5393,9 @@ cushim_status cushim_graph_add_copy_3d(cushim_graph graph,
  * @param[in] graph The graph.
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
  * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
- * @param[in] to The memory; not an array. The address is a multiple of the value's size.
- * @param[in] value The value; what does not fit into its bytes is ignored.
- * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] destination The memory; not an array. The address is a multiple of the value's size.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
  * @param[in] count Number of values; at least 1.
  * @param[out, borrowed, nullable] node The node.
  * @errors as `cushim_stream_fill`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for host
@@ -5399,9 +5405,9 @@ cushim_status cushim_graph_add_copy_3d(cushim_graph graph,
 cushim_status cushim_graph_add_fill(cushim_graph graph,
                                     const cushim_node *after,
                                     size_t after_count,
-                                    const struct cushim_endpoint *to,
-                                    uint32_t value,
-                                    int32_t value_bytes,
+                                    const struct cushim_endpoint *destination,
+                                    const void *value,
+                                    size_t value_size,
                                     size_t count,
                                     cushim_node *node);
 
@@ -5411,10 +5417,10 @@ cushim_status cushim_graph_add_fill(cushim_graph graph,
  * @param[in] graph The graph.
  * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
  * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
- * @param[in] to The start of the first row.
+ * @param[in] destination The start of the first row.
  * @param[in] pitch Bytes from row to row.
- * @param[in] value The value; what does not fit into its bytes is ignored.
- * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
  * @param[in] width Values in a row.
  * @param[in] height Rows.
  * @param[out, borrowed, nullable] node The node.
@@ -5425,10 +5431,10 @@ cushim_status cushim_graph_add_fill(cushim_graph graph,
 cushim_status cushim_graph_add_fill_2d(cushim_graph graph,
                                        const cushim_node *after,
                                        size_t after_count,
-                                       const struct cushim_endpoint *to,
+                                       const struct cushim_endpoint *destination,
                                        size_t pitch,
-                                       uint32_t value,
-                                       int32_t value_bytes,
+                                       const void *value,
+                                       size_t value_size,
                                        size_t width,
                                        size_t height,
                                        cushim_node *node);
@@ -5506,9 +5512,9 @@ cushim_status cushim_graph_add_memory_operations(cushim_graph graph,
  * Returns the type of a node, also of one that was removed.
  *
  * @param[in] node The node.
- * @param[out] type A `cushim_node_type`.
+ * @param[out] node_type The type.
  */
-cushim_status cushim_node_get_type(cushim_node node, int32_t *type);
+cushim_status cushim_node_get_type(cushim_node node, cushim_node_type *node_type);
 
 /*
  * Returns the graph that a node is part of.
@@ -5618,12 +5624,11 @@ cushim_status cushim_node_get_owner(cushim_node node, size_t slot, void **data);
  * returns the arguments.
  *
  * @param[in] node The node; also one that was removed.
- * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
  * @param[inout] kernel Receives kernel and configuration.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  * @driver any
  */
-cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct cushim_kernel_node *kernel);
+cushim_status cushim_node_get_kernel(cushim_node node, struct cushim_kernel_node *kernel);
 
 /*
  * Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the endpoint of one
@@ -5631,7 +5636,6 @@ cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct 
  * call with `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
  *
  * @param[in] node The node; also one that was removed.
- * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
  * @param[out, array(capacity), nullable_if_zero(capacity)] args Receives the first `capacity` arguments: buffers as
  *   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_ENDPOINT`, everything else as `CUSHIM_ARG_BYTES`.
  * @param[in] capacity The number of arguments that there is room for.
@@ -5645,7 +5649,6 @@ cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct 
  * @driver any
  */
 cushim_status cushim_node_get_arguments(cushim_node node,
-                                        cushim_exec exec,
                                         struct cushim_arg *args,
                                         size_t capacity,
                                         size_t *count,
@@ -5657,23 +5660,21 @@ cushim_status cushim_node_get_arguments(cushim_node node,
  * Returns what a copy node copies (`cuGraphMemcpyNodeGetParams`).
  *
  * @param[in] node The node; also one that was removed.
- * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
  * @param[inout] copy Receives both endpoints and the extent.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  * @driver any
  */
-cushim_status cushim_node_get_copy(cushim_node node, cushim_exec exec, struct cushim_copy_node *copy);
+cushim_status cushim_node_get_copy(cushim_node node, struct cushim_copy_node *copy);
 
 /*
  * Returns what a memset node sets (`cuGraphMemsetNodeGetParams`).
  *
  * @param[in] node The node; also one that was removed.
- * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
  * @param[inout] fill Receives endpoint and value.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  * @driver any
  */
-cushim_status cushim_node_get_fill(cushim_node node, cushim_exec exec, struct cushim_fill_node *fill);
+cushim_status cushim_node_get_fill(cushim_node node, struct cushim_fill_node *fill);
 
 /*
  * Returns what an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
@@ -5706,34 +5707,28 @@ cushim_status cushim_node_get_free(cushim_node node, uint64_t *pointer);
  * `cuGraphEventWaitNodeGetEvent`).
  *
  * @param[in] node The node; also one that was removed.
- * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
  * @param[out, borrowed] event The event; NULL if cushim has no object of it.
  * @param[out, nullable] native The `CUevent`.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  * @driver any
  */
-cushim_status cushim_node_get_event(cushim_node node, cushim_exec exec, cushim_event *event, CUevent *native);
+cushim_status cushim_node_get_event(cushim_node node, cushim_event *event, CUevent *native);
 
 /*
  * Returns the function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
  *
  * @param[in] node The node; also one that was removed.
- * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
  * @param[out] function The function; NULL if the node calls none of C, or was removed and nothing calls it any more.
  * @param[out, nullable] data What it is called with: of a node with bytes the address of the graph's copy.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  * @driver any
  */
-cushim_status cushim_node_get_host_function(cushim_node node,
-                                            cushim_exec exec,
-                                            cushim_host_function *function,
-                                            void **data);
+cushim_status cushim_node_get_host_function(cushim_node node, cushim_host_function *function, void **data);
 
 /*
  * Lists the operations of a memory operations node (`cuGraphBatchMemOpNodeGetParams`).
  *
  * @param[in] node The node; also one that was removed.
- * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
  * @param[out, array(capacity), nullable_if_zero(capacity)] operations Receives the first `capacity` operations; one
  *   that this version of cushim does not know has action 0.
  * @param[in] capacity The number of operations that there is room for.
@@ -5742,7 +5737,6 @@ cushim_status cushim_node_get_host_function(cushim_node node,
  * @driver 11.7
  */
 cushim_status cushim_node_get_memory_operations(cushim_node node,
-                                                cushim_exec exec,
                                                 struct cushim_memory_operation *operations,
                                                 size_t capacity,
                                                 size_t *count);
@@ -5808,9 +5802,9 @@ cushim_status cushim_exec_get_flags(cushim_exec exec, uint32_t *flags);
 
 /*
  * Returns the native handle of an exec that was created with `CUSHIM_EXEC_NATIVE_LAUNCHES` or
- * `CUSHIM_EXEC_DEVICE_LAUNCH`. It is valid until the exec is destroyed; do not destroy it. Without one of these flags
- * the call is refused: cushim could not tell when launches by that handle are done, and would release too early what
- * they use.
+ * `CUSHIM_EXEC_DEVICE_LAUNCH`. It is valid until the exec is destroyed; do not destroy it. Without one of these
+ * flags the call is refused: cushim could not tell when launches by that handle are done, and would release too
+ * early what they use.
  *
  * @param[in] exec The exec.
  * @param[out] native The `CUgraphExec`; a `cudaGraphExec_t` is the same.
@@ -5833,8 +5827,8 @@ cushim_status cushim_exec_get_id(cushim_exec exec, uint32_t *id);
  *
  * @param[in] exec The exec.
  * @param[in] stream The stream.
- * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for one
- *   that is being captured; the capture stays valid.
+ * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for
+ *   one that is being captured; the capture stays valid.
  * @driver any
  */
 cushim_status cushim_exec_upload(cushim_exec exec, cushim_stream stream);
@@ -5876,50 +5870,149 @@ cushim_status cushim_exec_update(cushim_exec exec, cushim_graph graph, struct cu
 /*
  * Returns whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
  *
- * @param[in] node The node, of the graph that the exec was instantiated from.
  * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
  * @param[out] enabled 1 or 0.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph; `CUDA_ERROR_INVALID_VALUE` (1) for a node
  *   that is not a kernel, a copy or a memset.
  * @driver 11.6
  */
-cushim_status cushim_node_get_enabled(cushim_node node, cushim_exec exec, int32_t *enabled);
+cushim_status cushim_exec_get_enabled(cushim_exec exec, cushim_node node, int32_t *enabled);
 
 /*
  * Has a node take part in the launches of an exec, or not (`cuGraphNodeSetEnabled`): then it does nothing, and the
  * nodes after it run all the same.
  *
- * @param[in] node The node, of the graph that the exec was instantiated from.
  * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
  * @param[in] enabled 1 or 0.
- * @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
+ * @errors as `cushim_exec_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
  * @driver 11.6
  */
-cushim_status cushim_node_set_enabled(cushim_node node, cushim_exec exec, int32_t enabled);
+cushim_status cushim_exec_set_enabled(cushim_exec exec, cushim_node node, int32_t enabled);
 
 /*
- * Changes what a kernel node runs (`cuGraphKernelNodeSetParams`, `cuGraphExecKernelNodeSetParams`). What is NULL
- * stays. An exec keeps the attributes of its kernels.
+ * Returns the kernel of a node and how it is launched, in one exec. Otherwise as
+ * `cushim_node_get_kernel`.
  *
- * A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node used
- * before in an exec, and nothing else uses, is released when every launch made before is done. An exec with
- * `CUSHIM_EXEC_NATIVE_LAUNCHES` or `CUSHIM_EXEC_DEVICE_LAUNCH` keeps it until it takes over another graph
- * (`cushim_exec_update`), or is destroyed; and so does every exec what it got of a graph whose native handle the
- * program had got (`cushim_graph_native`).
+ * @param[in] exec The exec.
+ * @param[in] node The node; also one that was removed.
+ * @param[inout] kernel Receives kernel and configuration.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
+cushim_status cushim_exec_get_kernel(cushim_exec exec, cushim_node node, struct cushim_kernel_node *kernel);
+
+/*
+ * Lists the arguments of a kernel node, in one exec. Otherwise as `cushim_node_get_arguments`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node; also one that was removed.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] args Receives the first `capacity` arguments: buffers as
+ *   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_ENDPOINT`, everything else as `CUSHIM_ARG_BYTES`.
+ * @param[in] capacity The number of arguments that there is room for.
+ * @param[out] count The number of arguments, which may be greater than `capacity`.
+ * @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
+ *   bytes.
+ * @param[in] size Bytes of `values`.
+ * @param[out, nullable] needed Receives the bytes that the values of all arguments take.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for
+ *   the values of the first `capacity` arguments.
+ * @driver any
+ */
+cushim_status cushim_exec_get_arguments(cushim_exec exec,
+                                        cushim_node node,
+                                        struct cushim_arg *args,
+                                        size_t capacity,
+                                        size_t *count,
+                                        void *values,
+                                        size_t size,
+                                        size_t *needed);
+
+/*
+ * Returns what a copy node copies, in one exec. Otherwise as `cushim_node_get_copy`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node; also one that was removed.
+ * @param[inout] copy Receives both endpoints and the extent.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
+cushim_status cushim_exec_get_copy(cushim_exec exec, cushim_node node, struct cushim_copy_node *copy);
+
+/*
+ * Returns what a memset node sets, in one exec. Otherwise as `cushim_node_get_fill`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node; also one that was removed.
+ * @param[inout] fill Receives endpoint and value.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
+cushim_status cushim_exec_get_fill(cushim_exec exec, cushim_node node, struct cushim_fill_node *fill);
+
+/*
+ * Returns the event that a node records or waits for, in one exec. Otherwise as
+ * `cushim_node_get_event`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node; also one that was removed.
+ * @param[out, borrowed] event The event; NULL if cushim has no object of it.
+ * @param[out, nullable] native The `CUevent`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
+cushim_status cushim_exec_get_event(cushim_exec exec, cushim_node node, cushim_event *event, CUevent *native);
+
+/*
+ * Returns the function that a host function node calls, and what it is called with, in one exec. Otherwise as
+ * `cushim_node_get_host_function`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node; also one that was removed.
+ * @param[out] function The function; NULL if the node calls none of C, or was removed and nothing calls it any more.
+ * @param[out, nullable] data What it is called with: of a node with bytes the address of the graph's copy.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
+cushim_status cushim_exec_get_host_function(cushim_exec exec,
+                                            cushim_node node,
+                                            cushim_host_function *function,
+                                            void **data);
+
+/*
+ * Lists the operations of a memory operations node, in one exec. Otherwise as
+ * `cushim_node_get_memory_operations`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node; also one that was removed.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] operations Receives the first `capacity` operations; one
+ *   that this version of cushim does not know has action 0.
+ * @param[in] capacity The number of operations that there is room for.
+ * @param[out] count The number of operations, which may be greater than `capacity`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver 11.7
+ */
+cushim_status cushim_exec_get_memory_operations(cushim_exec exec,
+                                                cushim_node node,
+                                                struct cushim_memory_operation *operations,
+                                                size_t capacity,
+                                                size_t *count);
+
+/*
+ * Changes what a kernel node runs (`cuGraphKernelNodeSetParams`). What is NULL stays. The change does not reach
+ * execs that exist: `cushim_exec_set_kernel` changes one of them.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
  * @param[in, nullable] kernel The kernel; another one needs arguments, too.
  * @param[in, nullable] config How it is launched.
  * @param[in, nullable, array(arg_count)] args The arguments, all of them. NULL: as they are; `arg_count` is then 0.
  * @param[in] arg_count The number of arguments.
- * @errors as `cushim_graph_add_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for a node
- *   that is younger than the exec, and for other attributes in an exec; `CUSHIM_ERROR_UNSUPPORTED`. If it fails, the
- *   node is as it was, and no owner is released.
+ * @errors as `cushim_graph_add_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUSHIM_ERROR_UNSUPPORTED`. If it fails, the node is as it was, and no owner is released.
  * @driver any
  */
 cushim_status cushim_node_set_kernel(cushim_node node,
-                                     cushim_exec exec,
                                      cushim_kernel kernel,
                                      const struct cushim_launch_config *config,
                                      const struct cushim_arg *args,
@@ -5929,7 +6022,6 @@ cushim_status cushim_node_set_kernel(cushim_node node,
  * Changes what a kernel node runs, with all arguments in one block. Otherwise as `cushim_node_set_kernel`.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
  * @param[in, nullable] kernel The kernel.
  * @param[in, nullable] config How it is launched.
  * @param[in, bytes(size)] block The block.
@@ -5938,7 +6030,6 @@ cushim_status cushim_node_set_kernel(cushim_node node,
  * @driver any
  */
 cushim_status cushim_node_set_kernel_packed(cushim_node node,
-                                            cushim_exec exec,
                                             cushim_kernel kernel,
                                             const struct cushim_launch_config *config,
                                             const void *block,
@@ -5948,10 +6039,9 @@ cushim_status cushim_node_set_kernel_packed(cushim_node node,
  * Changes one argument of a kernel node; the others stay. Otherwise as `cushim_node_set_kernel`.
  *
  * An argument that was a parameter (`CUSHIM_ARG_PARAMETER`) and is set to anything else is no parameter any more:
- * `cushim_exec_set_parameter` does not reach it until it is set to one again.
+ * `cushim_exec_set_parameter` does not reach it in execs that are made after that.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
  * @param[in] index The number of the argument.
  * @param[in] arg The argument.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for an argument that the kernel does not
@@ -5959,20 +6049,14 @@ cushim_status cushim_node_set_kernel_packed(cushim_node node,
  *   node is as it was, and no owner is released.
  * @driver any
  */
-cushim_status cushim_node_set_argument(cushim_node node,
-                                       cushim_exec exec,
-                                       size_t index,
-                                       const struct cushim_arg *arg);
+cushim_status cushim_node_set_argument(cushim_node node, size_t index, const struct cushim_arg *arg);
 
 /*
- * Changes what a copy node of a range copies (`cuGraphMemcpyNodeSetParams`, `cuGraphExecMemcpyNodeSetParams`).
- * Otherwise as `cushim_node_set_kernel`. In an exec a copy keeps its direction and the sort of its memory: driver
- * branch 580 takes no other.
+ * Changes what a copy node of a range copies (`cuGraphMemcpyNodeSetParams`). Otherwise as `cushim_node_set_kernel`.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
- * @param[in, nullable] to The destination. NULL: as it is.
- * @param[in, nullable] from The source. NULL: as it is.
+ * @param[in, nullable] destination The destination. NULL: as it is.
+ * @param[in, nullable] source The source. NULL: as it is.
  * @param[in] bytes How many. 0: as many as now; not for a source whose bytes are to be kept.
  * @errors as `cushim_graph_add_copy`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
  *   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, the node is as it was, and
@@ -5980,61 +6064,53 @@ cushim_status cushim_node_set_argument(cushim_node node,
  * @driver any
  */
 cushim_status cushim_node_set_copy(cushim_node node,
-                                   cushim_exec exec,
-                                   const struct cushim_endpoint *to,
-                                   const struct cushim_endpoint *from,
+                                   const struct cushim_endpoint *destination,
+                                   const struct cushim_endpoint *source,
                                    size_t bytes);
 
 /*
  * Changes what a copy node of a box copies, or makes a copy of a range one of a box. Otherwise as
- * `cushim_node_set_copy`. Driver branch 580 does not change such nodes in an exec.
+ * `cushim_node_set_copy`.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
- * @param[in] to The destination.
- * @param[in] from The source.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
  * @param[in] extent The size of the box.
  * @errors as `cushim_graph_add_copy_3d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
  *   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
  * @driver any
  */
 cushim_status cushim_node_set_copy_3d(cushim_node node,
-                                      cushim_exec exec,
-                                      const struct cushim_region *to,
-                                      const struct cushim_region *from,
+                                      const struct cushim_region *destination,
+                                      const struct cushim_region *source,
                                       const struct cushim_extent *extent);
 
 /*
- * Changes what a memset node sets (`cuGraphMemsetNodeSetParams`, `cuGraphExecMemsetNodeSetParams`). Otherwise as
- * `cushim_node_set_kernel`.
+ * Changes what a memset node sets (`cuGraphMemsetNodeSetParams`). Otherwise as `cushim_node_set_kernel`.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
- * @param[in, nullable] to The memory. NULL: as it is.
- * @param[in] value The value.
- * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in, nullable] destination The memory. NULL: as it is.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
  * @param[in] count Number of values. 0: as now, if the node sets one row.
  * @errors as `cushim_graph_add_fill`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
  *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, the node is as it was, and no owner is released.
  * @driver any
  */
 cushim_status cushim_node_set_fill(cushim_node node,
-                                   cushim_exec exec,
-                                   const struct cushim_endpoint *to,
-                                   uint32_t value,
-                                   int32_t value_bytes,
+                                   const struct cushim_endpoint *destination,
+                                   const void *value,
+                                   size_t value_size,
                                    size_t count);
 
 /*
- * Changes what a memset node of rows sets. Otherwise as `cushim_node_set_fill`. In an exec driver branch 580 takes
- * other memory and another value, and no other width.
+ * Changes what a memset node of rows sets. Otherwise as `cushim_node_set_fill`.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
- * @param[in] to The start of the first row.
+ * @param[in] destination The start of the first row.
  * @param[in] pitch Bytes from row to row.
- * @param[in] value The value.
- * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
  * @param[in] width Values in a row.
  * @param[in] height Rows.
  * @errors as `cushim_graph_add_fill_2d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
@@ -6042,33 +6118,29 @@ cushim_status cushim_node_set_fill(cushim_node node,
  * @driver any
  */
 cushim_status cushim_node_set_fill_2d(cushim_node node,
-                                      cushim_exec exec,
-                                      const struct cushim_endpoint *to,
+                                      const struct cushim_endpoint *destination,
                                       size_t pitch,
-                                      uint32_t value,
-                                      int32_t value_bytes,
+                                      const void *value,
+                                      size_t value_size,
                                       size_t width,
                                       size_t height);
 
 /*
  * Changes which event a node records or waits for (`cuGraphEventRecordNodeSetEvent`,
- * `cuGraphExecEventRecordNodeSetEvent` and those of waits). Otherwise as `cushim_node_set_kernel`.
+ * `cuGraphEventWaitNodeSetEvent`). Otherwise as `cushim_node_set_kernel`.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
  * @param[in] event The event.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_INVALID_HANDLE`, also for
  *   an event of another driver.
  * @driver any
  */
-cushim_status cushim_node_set_event(cushim_node node, cushim_exec exec, cushim_event event);
+cushim_status cushim_node_set_event(cushim_node node, cushim_event event);
 
 /*
- * Changes which function a node calls (`cuGraphHostNodeSetParams`, `cuGraphExecHostNodeSetParams`). Otherwise as
- * `cushim_node_set_kernel`.
+ * Changes which function a node calls (`cuGraphHostNodeSetParams`). Otherwise as `cushim_node_set_kernel`.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
  * @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at each launch instead.
  * @param[in, nullable] data Given to the function.
  * @param[in, taken, nullable] owner Keeps `data`. Without a function its `release` must be NULL.
@@ -6076,7 +6148,6 @@ cushim_status cushim_node_set_event(cushim_node node, cushim_exec exec, cushim_e
  * @driver any
  */
 cushim_status cushim_node_set_host_function(cushim_node node,
-                                            cushim_exec exec,
                                             cushim_host_function function,
                                             void *data,
                                             const struct cushim_owner *owner);
@@ -6085,7 +6156,6 @@ cushim_status cushim_node_set_host_function(cushim_node node,
  * Changes which function a node calls, with a copy of some bytes. Otherwise as `cushim_node_set_host_function`.
  *
  * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
  * @param[in] function The function. It gets the address of the copy; NULL if there are no bytes.
  * @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
  * @param[in] size Their number; may be 0.
@@ -6093,7 +6163,222 @@ cushim_status cushim_node_set_host_function(cushim_node node,
  * @driver any
  */
 cushim_status cushim_node_set_host_function_bytes(cushim_node node,
-                                                  cushim_exec exec,
+                                                  cushim_host_function function,
+                                                  const void *bytes,
+                                                  size_t size);
+
+/*
+ * Changes the operations of a memory operations node (`cuGraphBatchMemOpNodeSetParams`). Otherwise as
+ * `cushim_node_set_kernel`.
+ *
+ * @param[in] node The node.
+ * @param[in, array(operation_count)] operations The operations.
+ * @param[in] operation_count The number of operations.
+ * @errors as `cushim_graph_add_memory_operations`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver 11.7
+ */
+cushim_status cushim_node_set_memory_operations(cushim_node node,
+                                                const struct cushim_memory_operation *operations,
+                                                size_t operation_count);
+
+/*
+ * Changes what a kernel node runs in one exec, from its next launch on (`cuGraphExecKernelNodeSetParams`). What is
+ * NULL stays. The exec keeps the attributes of its kernels; the graph and other execs stay as they are.
+ *
+ * What the node used before in the exec, and nothing else uses, is released when every launch made before is done.
+ * An exec with `CUSHIM_EXEC_NATIVE_LAUNCHES` or `CUSHIM_EXEC_DEVICE_LAUNCH` keeps it until it takes over another
+ * graph (`cushim_exec_update`), or is destroyed; and so does every exec what it got of a graph whose native handle
+ * the program had got (`cushim_graph_native`).
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in, nullable] kernel The kernel; another one needs arguments, too.
+ * @param[in, nullable] config How it is launched.
+ * @param[in, nullable, array(arg_count)] args The arguments, all of them. NULL: as they are; `arg_count` is then 0.
+ * @param[in] arg_count The number of arguments.
+ * @errors as `cushim_graph_add_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for a node
+ *   that is younger than the exec, and for other attributes in an exec; `CUSHIM_ERROR_UNSUPPORTED`. If it fails, the
+ *   node is as it was, and no owner is released.
+ * @driver any
+ */
+cushim_status cushim_exec_set_kernel(cushim_exec exec,
+                                     cushim_node node,
+                                     cushim_kernel kernel,
+                                     const struct cushim_launch_config *config,
+                                     const struct cushim_arg *args,
+                                     size_t arg_count);
+
+/*
+ * Changes what a kernel node runs in one exec, with all arguments in one block. Otherwise as
+ * `cushim_exec_set_kernel`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in, nullable] kernel The kernel.
+ * @param[in, nullable] config How it is launched.
+ * @param[in, bytes(size)] block The block.
+ * @param[in] size Its bytes.
+ * @errors as `cushim_exec_set_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver any
+ */
+cushim_status cushim_exec_set_kernel_packed(cushim_exec exec,
+                                            cushim_node node,
+                                            cushim_kernel kernel,
+                                            const struct cushim_launch_config *config,
+                                            const void *block,
+                                            size_t size);
+
+/*
+ * Changes one argument of a kernel node in one exec; the others stay. Otherwise as `cushim_exec_set_kernel`.
+ *
+ * An argument that was a parameter (`CUSHIM_ARG_PARAMETER`) and is set to anything else is no parameter any more:
+ * `cushim_exec_set_parameter` does not reach it until it is set to one again.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in] index The number of the argument.
+ * @param[in] arg The argument.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for an argument that the kernel does not
+ *   have, and for a value of another size, with the number of the argument as the error's `item`. If it fails, the
+ *   node is as it was, and no owner is released.
+ * @driver any
+ */
+cushim_status cushim_exec_set_argument(cushim_exec exec,
+                                       cushim_node node,
+                                       size_t index,
+                                       const struct cushim_arg *arg);
+
+/*
+ * Changes what a copy node of a range copies in one exec (`cuGraphExecMemcpyNodeSetParams`). Otherwise as
+ * `cushim_exec_set_kernel`. The copy keeps its direction and the sort of its memory: driver branch 580 takes no
+ * other.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in, nullable] destination The destination. NULL: as it is.
+ * @param[in, nullable] source The source. NULL: as it is.
+ * @param[in] bytes How many. 0: as many as now; not for a source whose bytes are to be kept.
+ * @errors as `cushim_graph_add_copy`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, the node is as it was, and
+ *   no owner is released.
+ * @driver any
+ */
+cushim_status cushim_exec_set_copy(cushim_exec exec,
+                                   cushim_node node,
+                                   const struct cushim_endpoint *destination,
+                                   const struct cushim_endpoint *source,
+                                   size_t bytes);
+
+/*
+ * Changes what a copy node of a box copies in one exec. Otherwise as `cushim_exec_set_copy`. Driver branch 580 does
+ * not change such nodes in an exec.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in] destination The destination.
+ * @param[in] source The source.
+ * @param[in] extent The size of the box.
+ * @errors as `cushim_graph_add_copy_3d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
+ * @driver any
+ */
+cushim_status cushim_exec_set_copy_3d(cushim_exec exec,
+                                      cushim_node node,
+                                      const struct cushim_region *destination,
+                                      const struct cushim_region *source,
+                                      const struct cushim_extent *extent);
+
+/*
+ * Changes what a memset node sets in one exec (`cuGraphExecMemsetNodeSetParams`). Otherwise as
+ * `cushim_exec_set_kernel`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in, nullable] destination The memory. NULL: as it is.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
+ * @param[in] count Number of values. 0: as now, if the node sets one row.
+ * @errors as `cushim_graph_add_fill`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, the node is as it was, and no owner is released.
+ * @driver any
+ */
+cushim_status cushim_exec_set_fill(cushim_exec exec,
+                                   cushim_node node,
+                                   const struct cushim_endpoint *destination,
+                                   const void *value,
+                                   size_t value_size,
+                                   size_t count);
+
+/*
+ * Changes what a memset node of rows sets in one exec. Otherwise as `cushim_exec_set_fill`. Driver branch 580 takes
+ * other memory and another value, and no other width.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in] destination The start of the first row.
+ * @param[in] pitch Bytes from row to row.
+ * @param[in, bytes(value_size)] value The value.
+ * @param[in] value_size Its bytes: 1, 2 or 4.
+ * @param[in] width Values in a row.
+ * @param[in] height Rows.
+ * @errors as `cushim_graph_add_fill_2d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
+ * @driver any
+ */
+cushim_status cushim_exec_set_fill_2d(cushim_exec exec,
+                                      cushim_node node,
+                                      const struct cushim_endpoint *destination,
+                                      size_t pitch,
+                                      const void *value,
+                                      size_t value_size,
+                                      size_t width,
+                                      size_t height);
+
+/*
+ * Changes which event a node records or waits for in one exec (`cuGraphExecEventRecordNodeSetEvent`,
+ * `cuGraphExecEventWaitNodeSetEvent`). Otherwise as `cushim_exec_set_kernel`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in] event The event.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_INVALID_HANDLE`, also for
+ *   an event of another driver.
+ * @driver any
+ */
+cushim_status cushim_exec_set_event(cushim_exec exec, cushim_node node, cushim_event event);
+
+/*
+ * Changes which function a node calls in one exec (`cuGraphExecHostNodeSetParams`). Otherwise as
+ * `cushim_exec_set_kernel`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at each launch instead.
+ * @param[in, nullable] data Given to the function.
+ * @param[in, taken, nullable] owner Keeps `data`. Without a function its `release` must be NULL.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type. If it fails, no owner is released.
+ * @driver any
+ */
+cushim_status cushim_exec_set_host_function(cushim_exec exec,
+                                            cushim_node node,
+                                            cushim_host_function function,
+                                            void *data,
+                                            const struct cushim_owner *owner);
+
+/*
+ * Changes which function a node calls in one exec, with a copy of some bytes. Otherwise as
+ * `cushim_exec_set_host_function`.
+ *
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in] function The function. It gets the address of the copy; NULL if there are no bytes.
+ * @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
+ * @param[in] size Their number; may be 0.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_OUT_OF_MEMORY`.
+ * @driver any
+ */
+cushim_status cushim_exec_set_host_function_bytes(cushim_exec exec,
+                                                  cushim_node node,
                                                   cushim_host_function function,
                                                   const void *bytes,
                                                   size_t size);
@@ -6105,43 +6390,43 @@ cushim_status cushim_node_set_host_function_bytes(cushim_node node,
  *
  * In a graph a child graph is edited where it stands: `cushim_node_get_graphs` gives it.
  *
- * @param[in] node The child graph node.
  * @param[in] exec The exec.
+ * @param[in] node The child graph node.
  * @param[in] graph The graph; any graph of the same driver.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel
  *   sets a condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes
  *   or edges. If it fails, the exec is as it was.
  * @driver any
  */
-cushim_status cushim_node_set_child(cushim_node node, cushim_exec exec, cushim_graph graph);
+cushim_status cushim_exec_set_child(cushim_exec exec, cushim_node node, cushim_graph graph);
 
 /*
- * Changes the operations of a memory operations node (`cuGraphBatchMemOpNodeSetParams`,
- * `cuGraphExecBatchMemOpNodeSetParams`). Otherwise as `cushim_node_set_kernel`.
+ * Changes the operations of a memory operations node in one exec (`cuGraphExecBatchMemOpNodeSetParams`). Otherwise
+ * as `cushim_exec_set_kernel`.
  *
- * @param[in] node The node.
- * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in] exec The exec.
+ * @param[in] node The node, of the graph that the exec was instantiated from.
  * @param[in, array(operation_count)] operations The operations.
  * @param[in] operation_count The number of operations.
  * @errors as `cushim_graph_add_memory_operations`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
  * @driver 11.7
  */
-cushim_status cushim_node_set_memory_operations(cushim_node node,
-                                                cushim_exec exec,
+cushim_status cushim_exec_set_memory_operations(cushim_exec exec,
+                                                cushim_node node,
                                                 const struct cushim_memory_operation *operations,
                                                 size_t operation_count);
 
 /*
  * Has every node of an exec use one buffer in place of another, from the next launch on; each part keeps its offset.
- * The old buffer is released as `cushim_node_set_kernel` says.
+ * The old buffer is released as `cushim_exec_set_kernel` says.
  *
  * It reaches kernel arguments that were given as buffers or endpoints, the ends of copies of ranges, and memsets, in
  * child graphs and bodies too. It does not reach pointers that were given as bytes or in a block, memory operations,
  * and what was captured without cushim.
  *
  * @param[in] exec The exec.
- * @param[in] from The buffer that the nodes use.
- * @param[in] to The buffer that they are to use: at least as large, of the same context and resource.
+ * @param[in] from_buffer The buffer that the nodes use.
+ * @param[in] to_buffer The buffer that they are to use: at least as large, of the same context and resource.
  * @param[out, nullable] nodes How many nodes were changed.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a buffer that is smaller, or of another context or resource, and
  *   if a copy of a box, or a node that was removed from the graph, uses the old one; `CUSHIM_ERROR_INVALID_HANDLE`,
@@ -6149,7 +6434,7 @@ cushim_status cushim_node_set_memory_operations(cushim_node node,
  *   exec refuses launches and changes, and names the node, until `cushim_exec_update` sets all nodes.
  * @driver any
  */
-cushim_status cushim_exec_rebind(cushim_exec exec, cushim_buffer from, cushim_buffer to, size_t *nodes);
+cushim_status cushim_exec_rebind(cushim_exec exec, cushim_buffer from_buffer, cushim_buffer to_buffer, size_t *nodes);
 
 /*
  * Gives a parameter another value, in every kernel node of an exec that has it (`CUSHIM_ARG_PARAMETER`), from the
@@ -6521,12 +6806,25 @@ static inline cushim_arg cushim_arg_of(const Value &value) {
 #endif
 
 /*
- * The address and the size of a variable of any type, for functions that take both: a value to set memory to, or a
- * parameter's.
+ * The address and the size of a variable of any type, for functions that take both; and of a number of 8, 16 or 32
+ * bits, which are valid as long as the address of a struct that a helper makes.
  *
  *   cushim_exec_set_parameter(exec, "alpha", CUSHIM_VALUE(alpha), NULL);
+ *   cushim_stream_fill(stream, &endpoint, CUSHIM_VALUE_32(0), count);
  */
 #define CUSHIM_VALUE(variable) &(variable), sizeof(variable)
+#ifdef __cplusplus
+template <class Value>
+static inline const Value *cushim_value_at(const Value &value) {
+  return &value;
+}
+#define CUSHIM_VALUE_OF(type, value) cushim_value_at<type>(value), sizeof(type)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
+#define CUSHIM_VALUE_OF(type, value) &(const type){value}, sizeof(type)
+#endif
+#define CUSHIM_VALUE_8(value) CUSHIM_VALUE_OF(uint8_t, value)
+#define CUSHIM_VALUE_16(value) CUSHIM_VALUE_OF(uint16_t, value)
+#define CUSHIM_VALUE_32(value) CUSHIM_VALUE_OF(uint32_t, value)
 
 /*
  * The nodes after which a node of a graph is added, and their number, for functions that take both: CUSHIM_AFTER(a,

@@ -251,7 +251,7 @@ typedef struct cushim_error_detail {
   /* The ABI number of the driver function, such as 12020; 0 if the error is about none. */
   int32_t abi;
   /* The base name of the driver function, such as "cuMemPrefetchAsync"; "" if the error is about none. */
-  char function[64];
+  char driver_function[64];
   /* What went wrong and what to do about it. */
   char message[4096];
   /* The index of the item that failed, from 0, if the call took several; otherwise -1. */

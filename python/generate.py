@@ -46,15 +46,16 @@ BY_HAND = {
     "cushim_graph_add_event_wait", "cushim_library_get_kernel_count", "cushim_library_get_kernel_name",
     "cushim_buffer_destroy_scratch", "cushim_node_get_host_function", "cushim_context_allocate_host",
     "cushim_context_free_host", "cushim_context_register_host", "cushim_context_unregister_host",
-    "cushim_node_get_enabled", "cushim_node_set_enabled", "cushim_context_allocate", "cushim_context_free",
+    "cushim_exec_get_enabled", "cushim_exec_set_enabled", "cushim_context_allocate", "cushim_context_free",
     "cushim_stream_allocate", "cushim_stream_free", "cushim_resource_allocate", "cushim_resource_free",
     "cushim_resource_create_graph", "cushim_resource_create_device", "cushim_resource_create_arena", "cushim_buffer_create",
     "cushim_buffer_create_default", "cushim_buffer_create_copy", "cushim_context_clear_current", "cushim_node_get_free",
-    "cushim_node_set_event", "cushim_node_set_child", "cushim_node_get_owner", "cushim_builder_begin", "cushim_builder_close",
+    "cushim_node_set_event", "cushim_exec_set_event", "cushim_exec_set_child", "cushim_node_get_owner", "cushim_builder_begin", "cushim_builder_close",
     "cushim_builder_add_child", "cushim_builder_recapture", "cushim_exec_rebind", "cushim_node_get_type",
+    "cushim_exec_get_event", "cushim_exec_get_host_function",
 }
 
-KEYWORDS = {"from": "source", "global": "global_"}
+KEYWORDS = {"global": "global_"}
 
 
 def camel(name):

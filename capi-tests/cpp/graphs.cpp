@@ -71,7 +71,7 @@ void nodes() {
   source.assign(4, 0);                                                             // the graph has a copy
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, graph.add_copy(all.numbers, source)); // memory that nobody keeps
   CHECK(memory.get_allocation().facts.bytes == 16 && freed.get_free() == memory.pointer && same(end.get_event(), ended));
-  CHECK(filled.get_fill().value_bytes == 2 && there.get_copy().extent.width == 16 && called.get_host_function().function != nullptr);
+  CHECK(filled.get_fill().value_size == 2 && there.get_copy().extent.width == 16 && called.get_host_function().function != nullptr);
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, filled.get_copy());
 
   {

@@ -243,7 +243,7 @@ class Mixed:
         bytes_ = ctypes.c_size_t(BYTES)
         self.other.set(self.first, 5)
         check(lib.cushim_stream_copy(stream, ctypes.byref(kept), at(first), bytes_))
-        check(lib.cushim_stream_fill(stream, at(second), 7, 4, ctypes.c_size_t(COUNT)))
+        check(lib.cushim_stream_fill(stream, at(second), ctypes.byref(ctypes.c_uint32(7)), ctypes.c_size_t(4), ctypes.c_size_t(COUNT)))
         self.other.add(self.first, self.second)  # 12
         self.disturb()
         check(lib.cushim_stream_copy(stream, at(second), ctypes.byref(kept), bytes_))

@@ -76,7 +76,7 @@ def gives(flags):
     assert array.shape == (4096,) and array.dtype == numpy.uint8
     assert array.ctypes.data == number(lib.cushim_buffer_get_pointer, buffer)
     place = Place(kind=BUFFER, address=buffer.value)
-    check(lib.cushim_stream_fill(stream, ctypes.byref(place), 0x2A, 1, ctypes.c_size_t(4096)))
+    check(lib.cushim_stream_fill(stream, ctypes.byref(place), b"\x2a", ctypes.c_size_t(1), ctypes.c_size_t(4096)))
     check(lib.cushim_stream_synchronize(stream))
     assert (array == 0x2A).all()
     check(lib.cushim_buffer_destroy(buffer))

@@ -45,12 +45,25 @@ static inline cushim_arg cushim_arg_of(const Value &value) {
 #endif
 
 /*
- * The address and the size of a variable of any type, for functions that take both: a value to set memory to, or a
- * parameter's.
+ * The address and the size of a variable of any type, for functions that take both; and of a number of 8, 16 or 32
+ * bits, which are valid as long as the address of a struct that a helper makes.
  *
  *   cushim_exec_set_parameter(exec, "alpha", CUSHIM_VALUE(alpha), NULL);
+ *   cushim_stream_fill(stream, &endpoint, CUSHIM_VALUE_32(0), count);
  */
 #define CUSHIM_VALUE(variable) &(variable), sizeof(variable)
+#ifdef __cplusplus
+template <class Value>
+static inline const Value *cushim_value_at(const Value &value) {
+  return &value;
+}
+#define CUSHIM_VALUE_OF(type, value) cushim_value_at<type>(value), sizeof(type)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
+#define CUSHIM_VALUE_OF(type, value) &(const type){value}, sizeof(type)
+#endif
+#define CUSHIM_VALUE_8(value) CUSHIM_VALUE_OF(uint8_t, value)
+#define CUSHIM_VALUE_16(value) CUSHIM_VALUE_OF(uint16_t, value)
+#define CUSHIM_VALUE_32(value) CUSHIM_VALUE_OF(uint32_t, value)
 
 /*
  * The nodes after which a node of a graph is added, and their number, for functions that take both: CUSHIM_AFTER(a,

@@ -127,7 +127,7 @@ static cushim_graph build(cushim_context context, cushim_library library, uint64
   inspected = add_setter(graph, &looping, 1, library, "inspect", near, numbers, &accuracy);
   check(cushim_graph_add_conditional(graph, &inspected, 1, near, CUSHIM_CONDITIONAL_IF, 1, NULL, &found));
   cushim_endpoint flag = cushim_endpoint_device(numbers + 32);
-  check(cushim_graph_add_fill(found, NULL, 0, &flag, 1, 4, 1, NULL));
+  check(cushim_graph_add_fill(found, NULL, 0, &flag, CUSHIM_VALUE_32(1), 1, NULL));
   return graph;
 }
 

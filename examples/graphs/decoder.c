@@ -74,7 +74,7 @@ static cushim_buffer new_buffer(const struct decoder *decoder, size_t bytes) {
 static cushim_buffer new_input(const struct decoder *decoder, uint32_t step) {
   cushim_buffer input = new_buffer(decoder, ROW);
   cushim_endpoint all = cushim_endpoint_buffer(input, 0);
-  check(cushim_stream_fill(decoder->stream, &all, step * 2654435761u + 1, 4, WIDTH));
+  check(cushim_stream_fill(decoder->stream, &all, CUSHIM_VALUE_32(step * 2654435761u + 1), WIDTH));
   return input;
 }
 

@@ -180,7 +180,7 @@ static cushim_graph build(cushim_context context, cushim_library library, cushim
   from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   check(cushim_graph_add_copy(graph, &allocated, 1, &to, &from, CELLS * sizeof(float), &ready[0]));
   to = cushim_endpoint_device(rounds);
-  check(cushim_graph_add_fill(graph, &allocated, 1, &to, 0, 4, 1, &ready[1]));
+  check(cushim_graph_add_fill(graph, &allocated, 1, &to, CUSHIM_VALUE_32(0), 1, &ready[1]));
   check(cushim_graph_add_event_record(graph, ready, 2, begun, &node));
 
   /* A round: two steps, there and back, as a child graph; then the question whether there is another round. */

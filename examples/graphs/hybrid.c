@@ -90,7 +90,7 @@ static void fill_body(cushim_graph body, cushim_library library, const struct me
   const cushim_arg stepped[] = {cushim_arg_buffer(memory->pairs), cushim_arg_buffer(memory->counts)};
   const cushim_arg judged[] = {cushim_arg_make(CUSHIM_ARG_CONDITION, more), cushim_arg_buffer(memory->counts)};
   cushim_node none_left, all_stepped;
-  check(cushim_graph_add_fill(body, NULL, 0, &left, 0, 4, 1, &none_left));
+  check(cushim_graph_add_fill(body, NULL, 0, &left, CUSHIM_VALUE_32(0), 1, &none_left));
   check(cushim_graph_add_kernel(body, &none_left, 1, step, &config, stepped, 2, &all_stepped));
   check(cushim_graph_add_kernel(body, &all_stepped, 1, judge, NULL, judged, 2, NULL));
   check(cushim_kernel_destroy(step));
@@ -114,7 +114,7 @@ static cushim_graph build(cushim_context context, cushim_library library, const 
   cushim_endpoint device = cushim_endpoint_buffer(memory->pairs, 0), counts = cushim_endpoint_buffer(memory->counts, 0), host = cushim_endpoint_host(pairs);
   host.flags = CUSHIM_ENDPOINT_KEEP_BYTES; /* the graph has a copy of the pairs, and begins with it at each launch */
   check(cushim_stream_copy(stream, &device, &host, BYTES));
-  check(cushim_stream_fill(stream, &counts, 0, 4, 2));
+  check(cushim_stream_fill(stream, &counts, CUSHIM_VALUE_32(0), 2));
 
   /* The builder of a body that is never begun is only there for its graph. */
   check(cushim_builder_add_conditional(builder, more, CUSHIM_CONDITIONAL_WHILE, 1, NULL, &body));

@@ -194,8 +194,8 @@ inline range::range(buffer_ref buffer, std::uint64_t offset, std::size_t bytes) 
 
 template <class Handle, cushim_status (*Copy)(Handle, const cushim_endpoint *, const cushim_endpoint *, std::size_t),
           cushim_status (*Copy3d)(Handle, const cushim_region *, const cushim_region *, const cushim_extent *),
-          cushim_status (*Fill)(Handle, const cushim_endpoint *, std::uint32_t, std::int32_t, std::size_t),
-          cushim_status (*Fill2d)(Handle, const cushim_endpoint *, std::size_t, std::uint32_t, std::int32_t, std::size_t,
+          cushim_status (*Fill)(Handle, const cushim_endpoint *, const void *, std::size_t, std::size_t),
+          cushim_status (*Fill2d)(Handle, const cushim_endpoint *, std::size_t, const void *, std::size_t, std::size_t,
                                   std::size_t)>
 template <class Value>
 result<void> detail::transfers<Handle, Copy, Copy3d, Fill, Fill2d>::fill(buffer_ref to, given_t<Value> value) const {
@@ -203,7 +203,7 @@ result<void> detail::transfers<Handle, Copy, Copy3d, Fill, Fill2d>::fill(buffer_
   const endpoint start = to;
   cushim_status status = cushim_buffer_get_size(to.get(), &bytes);
   if (status == CUSHIM_SUCCESS)
-    status = Fill(this->get(), start.get(), bits_of<Value>(value), sizeof(Value), bytes / sizeof(Value));
+    status = Fill(this->get(), start.get(), value_of<Value>(value), sizeof(Value), bytes / sizeof(Value));
   return done(status);
 }
 

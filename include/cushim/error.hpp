@@ -35,7 +35,7 @@ class error : public std::runtime_error {
   explicit error(cushim_status status) : error(status, cushim_last_error_message()) {
     cushim_error_detail last = cushim_options_of<cushim_error_detail>();
     if (cushim_last_error(&last) != CUSHIM_SUCCESS) return;
-    details_ = std::make_shared<const details>(details{last.function, last.object, last.label, last.driver_log,
+    details_ = std::make_shared<const details>(details{last.driver_function, last.object, last.label, last.driver_log,
                                                        last.abi, static_cast<CUresult>(last.driver_code), last.item});
   }
   // An error of the program's own.

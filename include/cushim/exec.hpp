@@ -41,9 +41,9 @@ class exec_ref : public detail::ref<cushim_exec> {
   result<std::size_t> rebind(buffer_ref from, buffer_ref to) const {
     return detail::ask<std::size_t>(cushim_exec_rebind, get(), from.get(), to.get());
   }
-  // Another value for a parameter in every kernel node that has it, as bytes: nothing but the size is compared with what
-  // the kernel takes. Name the type where the value may be of another: `set_parameter<float>("scale", 2)`. How many
-  // nodes were changed.
+  // Another value for a parameter in every kernel node that has it, as bytes: nothing but the size is compared with
+  // what the kernel takes. Name the type where the value may be of another: `set_parameter<float>("scale", 2)`. How
+  // many nodes were changed.
   template <class Value>
   result<std::size_t> set_parameter(detail::c_string name, const Value &value) const {
     static_assert(std::is_trivially_copyable_v<Value>, "kernels take bytes");
@@ -95,7 +95,7 @@ inline result<exec> graph_ref::instantiate(const exec_options &options, exec_res
 
 inline node_in_exec::node_in_exec(node_ref node, exec_ref exec) noexcept : node_(node), exec_(exec.get()) {}
 inline result<void> node_in_exec::set_child(graph_ref graph) const {
-  return detail::done(cushim_node_set_child(node_.get(), exec_, graph.get()));
+  return detail::done(cushim_exec_set_child(exec_, node_.get(), graph.get()));
 }
 
 } // namespace CUSHIM_HPP_FORM

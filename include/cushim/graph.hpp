@@ -117,7 +117,7 @@ class adder {
   result<node_ref> add_fill(endpoint to, given_t<Value> value, std::size_t values) const {
     return add([&](cushim_graph graph, const cushim_node *after, std::size_t count, cushim_node *node) {
       return taken_if(
-          cushim_graph_add_fill(graph, after, count, to.get(), bits_of<Value>(value), sizeof(Value), values, node),
+          cushim_graph_add_fill(graph, after, count, to.get(), value_of<Value>(value), sizeof(Value), values, node),
           to);
     });
   }
@@ -129,7 +129,7 @@ class adder {
       std::size_t bytes = 0;
       const cushim_status status = cushim_buffer_get_size(to.get(), &bytes);
       if (status != CUSHIM_SUCCESS) return status;
-      return cushim_graph_add_fill(graph, after, count, start.get(), bits_of<Value>(value), sizeof(Value),
+      return cushim_graph_add_fill(graph, after, count, start.get(), value_of<Value>(value), sizeof(Value),
                                    bytes / sizeof(Value), node);
     });
   }
@@ -137,7 +137,7 @@ class adder {
   result<node_ref> add_fill_2d(endpoint to, std::size_t pitch, given_t<Value> value, std::size_t width,
                                std::size_t height) const {
     return add([&](cushim_graph graph, const cushim_node *after, std::size_t count, cushim_node *node) {
-      return taken_if(cushim_graph_add_fill_2d(graph, after, count, to.get(), pitch, bits_of<Value>(value),
+      return taken_if(cushim_graph_add_fill_2d(graph, after, count, to.get(), pitch, value_of<Value>(value),
                                                sizeof(Value), width, height, node),
                       to);
     });

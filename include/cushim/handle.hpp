@@ -40,8 +40,8 @@ using address = std::uint64_t;
 
 namespace detail {
 
-// A number for each object, whichever handle of it is asked; 0 of an empty handle. A destroyed one has none left: it stands for itself,
-// with a number that no object has.
+// A number for each object, whichever handle of it is asked; 0 of an empty handle. A destroyed one has none left: it
+// stands for itself, with a number that no object has.
 [[nodiscard]] inline std::uint64_t number_of(const void *handle) noexcept {
   std::uint64_t number = 0;
   if (handle != nullptr && cushim_get_identity(handle, &number) != CUSHIM_SUCCESS) {
@@ -50,8 +50,8 @@ namespace detail {
   return number;
 }
 
-// A handle that is not owned. Two are equal if they name the same object, whoever owns it. Their order and their std::hash are those
-// of the objects, so that handles are keys of maps; keep the object while it is one.
+// A handle that is not owned. Two are equal if they name the same object, whoever owns it. Their order and their
+// std::hash are those of the objects, so that handles are keys of maps; keep the object while it is one.
 template <class Handle>
 class ref {
  public:

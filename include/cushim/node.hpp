@@ -36,39 +36,48 @@ template <class Self>
 class node_parameters {
  public:
   [[nodiscard]] result<cushim_kernel_node> get_kernel() const {
-    return ask_struct<cushim_kernel_node>(cushim_node_get_kernel, node(), exec());
+    return ask_struct<cushim_kernel_node>([this](cushim_kernel_node *found) {
+      return call(cushim_node_get_kernel, cushim_exec_get_kernel, found);
+    });
   }
   [[nodiscard]] result<node_arguments> get_arguments() const {
     node_arguments found;
     std::size_t count = 0, bytes = 0;
-    cushim_status status = cushim_node_get_arguments(node(), exec(), nullptr, 0, &count, nullptr, 0, &bytes);
+    cushim_status status = call(cushim_node_get_arguments, cushim_exec_get_arguments, nullptr, none, &count, nullptr, none, &bytes);
     if (status == CUSHIM_SUCCESS) {
       found.args.resize(count);
       found.values.resize((bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
-      status = cushim_node_get_arguments(node(), exec(), found.args.data(), count, &count, found.values.data(),
+      status = call(cushim_node_get_arguments, cushim_exec_get_arguments, found.args.data(), count, &count, found.values.data(),
                                          found.values.size() * sizeof(std::uint64_t), nullptr);
     }
     return give(status, std::move(found));
   }
   [[nodiscard]] result<cushim_copy_node> get_copy() const {
-    return ask_struct<cushim_copy_node>(cushim_node_get_copy, node(), exec());
+    return ask_struct<cushim_copy_node>([this](cushim_copy_node *found) {
+      return call(cushim_node_get_copy, cushim_exec_get_copy, found);
+    });
   }
   [[nodiscard]] result<cushim_fill_node> get_fill() const {
-    return ask_struct<cushim_fill_node>(cushim_node_get_fill, node(), exec());
+    return ask_struct<cushim_fill_node>([this](cushim_fill_node *found) {
+      return call(cushim_node_get_fill, cushim_exec_get_fill, found);
+    });
   }
   // Empty if cushim has no object of the event.
   [[nodiscard]] result<event_ref> get_event() const {
     cushim_event event = nullptr;
-    const cushim_status status = cushim_node_get_event(node(), exec(), &event, nullptr);
+    const cushim_status status = call(cushim_node_get_event, cushim_exec_get_event, &event, nullptr);
     return give(status, event_ref(event));
   }
   [[nodiscard]] result<node_function> get_host_function() const {
     node_function found{};
-    const cushim_status status = cushim_node_get_host_function(node(), exec(), &found.function, &found.data);
+    const cushim_status status = call(cushim_node_get_host_function, cushim_exec_get_host_function, &found.function, &found.data);
     return give(status, std::move(found));
   }
   [[nodiscard]] result<std::vector<cushim_memory_operation>> get_memory_operations() const {
-    return ask_list<cushim_memory_operation>(cushim_node_get_memory_operations, node(), exec());
+    return ask_list<cushim_memory_operation>(
+        [this](cushim_memory_operation *found, std::size_t capacity, std::size_t *count) {
+          return call(cushim_node_get_memory_operations, cushim_exec_get_memory_operations, found, capacity, count);
+        });
   }
 
   // Another kernel, another configuration, other arguments: all of them, or one of these.
@@ -76,7 +85,7 @@ class node_parameters {
   result<void> set_kernel(kernel_ref kernel, const launch_config &config, const Arguments &...arguments) const {
     const args<Arguments...> list{arguments...};
     return done(owners_taken_if(
-        cushim_node_set_kernel(node(), exec(), kernel.get(), &config, list.data(), list.size()), arguments...));
+        call(cushim_node_set_kernel, cushim_exec_set_kernel, kernel.get(), &config, list.data(), list.size()), arguments...));
   }
   template <class... Parameters, class... Arguments>
   result<void> set_kernel(const typed_kernel<Parameters...> &kernel, const launch_config &config,
@@ -85,77 +94,77 @@ class node_parameters {
     return set_kernel(kernel_ref(kernel), config, as_parameter<Parameters>(arguments)...);
   }
   result<void> set_config(const launch_config &config) const {
-    return done(cushim_node_set_kernel(node(), exec(), nullptr, &config, nullptr, 0));
+    return done(call(cushim_node_set_kernel, cushim_exec_set_kernel, nullptr, &config, nullptr, none));
   }
   template <class... Arguments>
   result<void> set_arguments(const Arguments &...arguments) const {
     const args<Arguments...> list{arguments...};
-    return done(owners_taken_if(cushim_node_set_kernel(node(), exec(), nullptr, nullptr, list.data(), list.size()),
+    return done(owners_taken_if(call(cushim_node_set_kernel, cushim_exec_set_kernel, nullptr, nullptr, list.data(), list.size()),
                                 arguments...));
   }
   template <class Argument>
   result<void> set_argument(std::size_t index, const Argument &argument) const {
     const cushim_arg arg = arg_of(argument);
-    return done(owners_taken_if(cushim_node_set_argument(node(), exec(), index, &arg), argument));
+    return done(owners_taken_if(call(cushim_node_set_argument, cushim_exec_set_argument, index, &arg), argument));
   }
   template <class Block>
   result<void> set_kernel_packed(kernel_ref kernel, const launch_config &config, const Block &block) const {
     static_assert(std::is_trivially_copyable_v<Block>, "kernels take bytes");
-    return done(cushim_node_set_kernel_packed(node(), exec(), kernel.get(), &config, &block, sizeof block));
+    return done(call(cushim_node_set_kernel_packed, cushim_exec_set_kernel_packed, kernel.get(), &config, &block, sizeof block));
   }
 
   // Another copy, or another destination or source of as many bytes.
   result<void> set_copy(endpoint to, endpoint from, std::size_t bytes) const {
-    return done(taken_if(cushim_node_set_copy(node(), exec(), to.get(), from.get(), bytes), to, from));
+    return done(taken_if(call(cushim_node_set_copy, cushim_exec_set_copy, to.get(), from.get(), bytes), to, from));
   }
   result<void> set_copy(endpoint to, host_source from) const { return set_copy(to, from, from.bytes()); }
   result<void> set_copy(host_target to, endpoint from) const { return set_copy(to, from, to.bytes()); }
   result<void> set_copy_target(endpoint to) const {
-    return done(taken_if(cushim_node_set_copy(node(), exec(), to.get(), nullptr, 0), to));
+    return done(taken_if(call(cushim_node_set_copy, cushim_exec_set_copy, to.get(), nullptr, none), to));
   }
   result<void> set_copy_source(endpoint from) const {
-    return done(taken_if(cushim_node_set_copy(node(), exec(), nullptr, from.get(), 0), from));
+    return done(taken_if(call(cushim_node_set_copy, cushim_exec_set_copy, nullptr, from.get(), none), from));
   }
   result<void> set_copy_3d(const region &to, const region &from, extent size) const {
     const cushim_region target = to.raw(), source = from.raw();
     const cushim_extent box = size.raw();
-    return done(taken_if(cushim_node_set_copy_3d(node(), exec(), &target, &source, &box), to.where, from.where));
+    return done(taken_if(call(cushim_node_set_copy_3d, cushim_exec_set_copy_3d, &target, &source, &box), to.where, from.where));
   }
 
   // Another memset, or another value for as many.
   template <class Value>
   result<void> set_fill(endpoint to, given_t<Value> value, std::size_t count) const {
     return done(
-        taken_if(cushim_node_set_fill(node(), exec(), to.get(), bits_of<Value>(value), sizeof(Value), count), to));
+        taken_if(call(cushim_node_set_fill, cushim_exec_set_fill, to.get(), value_of<Value>(value), sizeof(Value), count), to));
   }
   template <class Value>
   result<void> set_fill_value(given_t<Value> value) const {
-    return done(cushim_node_set_fill(node(), exec(), nullptr, bits_of<Value>(value), sizeof(Value), 0));
+    return done(call(cushim_node_set_fill, cushim_exec_set_fill, nullptr, value_of<Value>(value), sizeof(Value), none));
   }
   template <class Value>
   result<void> set_fill_2d(endpoint to, std::size_t pitch, given_t<Value> value, std::size_t width,
                            std::size_t height) const {
     return done(taken_if(
-        cushim_node_set_fill_2d(node(), exec(), to.get(), pitch, bits_of<Value>(value), sizeof(Value), width, height),
+        call(cushim_node_set_fill_2d, cushim_exec_set_fill_2d, to.get(), pitch, value_of<Value>(value), sizeof(Value), width, height),
         to));
   }
 
-  result<void> set_event(event_ref event) const { return done(cushim_node_set_event(node(), exec(), event.get())); }
+  result<void> set_event(event_ref event) const { return done(call(cushim_node_set_event, cushim_exec_set_event, event.get())); }
   // Another callable, which is kept like that of stream_ref::launch_host_function.
   template <class Function>
   result<void> set_host_function(Function &&function) const {
     return done(keep(
         std::forward<Function>(function),
-        [this](auto call, const void *bytes, std::size_t size) {
-          return cushim_node_set_host_function_bytes(node(), exec(), call, bytes, size);
+        [this](auto calls, const void *bytes, std::size_t size) {
+          return call(cushim_node_set_host_function_bytes, cushim_exec_set_host_function_bytes, calls, bytes, size);
         },
-        [this](auto call, void *data, const cushim_owner *kept) {
-          return cushim_node_set_host_function(node(), exec(), call, data, kept);
+        [this](auto calls, void *data, const cushim_owner *kept) {
+          return call(cushim_node_set_host_function, cushim_exec_set_host_function, calls, data, kept);
         }));
   }
   result<void> set_memory_operations(items<memory_operation> operations) const {
     return done(with_raw(operations, [this](const cushim_memory_operation *raw, std::size_t count) {
-      return cushim_node_set_memory_operations(node(), exec(), raw, count);
+      return call(cushim_node_set_memory_operations, cushim_exec_set_memory_operations, raw, count);
     }));
   }
 
@@ -166,8 +175,13 @@ class node_parameters {
   node_parameters &operator=(const node_parameters &) noexcept = default;
 
  private:
-  [[nodiscard]] cushim_node node() const noexcept { return static_cast<const Self &>(*this).node_handle(); }
-  [[nodiscard]] cushim_exec exec() const noexcept { return static_cast<const Self &>(*this).exec_handle(); }
+  static constexpr std::size_t none = 0;
+
+  // Calls the function for nodes in graphs, or that for nodes in execs.
+  template <class OfNode, class OfExec, class... Arguments>
+  cushim_status call(OfNode of_node, OfExec of_exec, Arguments... arguments) const noexcept {
+    return static_cast<const Self &>(*this).call_on_node(of_node, of_exec, arguments...);
+  }
 };
 
 } // namespace detail
@@ -180,7 +194,7 @@ class node_ref : public detail::ref<cushim_node>, public detail::node_parameters
   node_ref(std::nullptr_t) = delete;
 
   [[nodiscard]] result<cushim_node_type> type() const {
-    return detail::ask<cushim_node_type, std::int32_t>(cushim_node_get_type, get());
+    return detail::ask<cushim_node_type>(cushim_node_get_type, get());
   }
   [[nodiscard]] result<graph_ref> graph() const;
   // The child graph of a child graph node, or the bodies of a conditional node.
@@ -234,8 +248,10 @@ class node_ref : public detail::ref<cushim_node>, public detail::node_parameters
 
  private:
   friend class detail::node_parameters<node_ref>;
-  [[nodiscard]] cushim_node node_handle() const noexcept { return get(); }
-  [[nodiscard]] static cushim_exec exec_handle() noexcept { return nullptr; }
+  template <class OfNode, class OfExec, class... Arguments>
+  cushim_status call_on_node(OfNode of_node, OfExec, Arguments... arguments) const noexcept {
+    return of_node(get(), arguments...);
+  }
   [[nodiscard]] static std::vector<cushim_node> handles_of(const std::vector<node_ref> &nodes) {
     std::vector<cushim_node> handles;
     handles.reserve(nodes.size());
@@ -251,7 +267,7 @@ struct edge {
 
   edge(node_ref first, node_ref second) noexcept : from(first), to(second) {}
   explicit edge(const cushim_edge &raw) noexcept
-      : from(raw.from), to(raw.to), from_port(raw.from_port), to_port(raw.to_port), type(raw.type) {}
+      : from(raw.from_node), to(raw.to_node), from_port(raw.from_port), to_port(raw.to_port), type(raw.type) {}
   [[nodiscard]] cushim_edge raw() const noexcept { return {from.get(), to.get(), from_port, to_port, type, {}}; }
 };
 
@@ -269,18 +285,20 @@ class node_in_exec : public detail::node_parameters<node_in_exec> {
 
   // Whether it takes part in the launches.
   [[nodiscard]] result<bool> is_enabled() const {
-    return detail::ask<bool, std::int32_t>(cushim_node_get_enabled, node_.get(), exec_);
+    return detail::ask<bool, std::int32_t>(cushim_exec_get_enabled, exec_, node_.get());
   }
   result<void> set_enabled(bool is_enabled) const {
-    return detail::done(cushim_node_set_enabled(node_.get(), exec_, is_enabled ? 1 : 0));
+    return detail::done(cushim_exec_set_enabled(exec_, node_.get(), is_enabled ? 1 : 0));
   }
   // The child graph does what another graph with the same nodes and edges does.
   result<void> set_child(graph_ref graph) const;
 
  private:
   friend class detail::node_parameters<node_in_exec>;
-  [[nodiscard]] cushim_node node_handle() const noexcept { return node_.get(); }
-  [[nodiscard]] cushim_exec exec_handle() const noexcept { return exec_; }
+  template <class OfNode, class OfExec, class... Arguments>
+  cushim_status call_on_node(OfNode, OfExec of_exec, Arguments... arguments) const noexcept {
+    return of_exec(exec_, node_.get(), arguments...);
+  }
 
   node_ref node_;
   cushim_exec exec_;

@@ -34,7 +34,7 @@ struct managed_options {
   // The memory is attached to the host at first.
   bool attach_host = false;
   // Where the memory of a new pool is at first; unset for no pool.
-  location pool;
+  location pool_location;
 };
 
 // A source of memory.
@@ -197,7 +197,7 @@ class [[nodiscard]] resource
   [[nodiscard]] static result<resource> managed(context_ref context, const managed_options &options = {}) {
     cushim_managed_options raw = cushim_options_of<cushim_managed_options>();
     raw.flags = options.attach_host ? static_cast<std::uint32_t>(CUSHIM_MANAGED_ATTACH_HOST) : 0;
-    raw.pool = *options.pool.get();
+    raw.pool_location = *options.pool_location.get();
     return detail::ask<resource, cushim_resource>(cushim_resource_create_managed, context.get(), &raw);
   }
   // Device memory that is allocated and freed synchronously.

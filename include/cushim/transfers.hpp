@@ -10,25 +10,13 @@ namespace cushim {
 inline namespace CUSHIM_HPP_FORM {
 namespace detail {
 
-// A value of a memset. Its type says how many bytes each has: 1, 2 or 4.
+// A value of a memset, as functions take it. Its type says how many bytes each has: 1, 2 or 4.
 template <class Value>
-std::uint32_t bits_of(const Value &value) noexcept {
+const void *value_of(const Value &value) noexcept {
   static_assert(
       std::is_trivially_copyable_v<Value> && (sizeof(Value) == 1 || sizeof(Value) == 2 || sizeof(Value) == 4),
       "a memset repeats a value of 1, 2 or 4 bytes");
-  if constexpr (sizeof(Value) == 1) {
-    std::uint8_t bits;
-    std::memcpy(&bits, &value, sizeof value);
-    return bits;
-  } else if constexpr (sizeof(Value) == 2) {
-    std::uint16_t bits;
-    std::memcpy(&bits, &value, sizeof value);
-    return bits;
-  } else {
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof value);
-    return bits;
-  }
+  return &value;
 }
 
 // A parameter whose type the caller names, or another parameter gives.
@@ -48,8 +36,8 @@ cushim_status taken_if(cushim_status status, const Endpoints &...endpoints) noex
 
 template <class Handle, cushim_status (*Copy)(Handle, const cushim_endpoint *, const cushim_endpoint *, std::size_t),
           cushim_status (*Copy3d)(Handle, const cushim_region *, const cushim_region *, const cushim_extent *),
-          cushim_status (*Fill)(Handle, const cushim_endpoint *, std::uint32_t, std::int32_t, std::size_t),
-          cushim_status (*Fill2d)(Handle, const cushim_endpoint *, std::size_t, std::uint32_t, std::int32_t, std::size_t,
+          cushim_status (*Fill)(Handle, const cushim_endpoint *, const void *, std::size_t, std::size_t),
+          cushim_status (*Fill2d)(Handle, const cushim_endpoint *, std::size_t, const void *, std::size_t, std::size_t,
                                   std::size_t)>
 class transfers : public ref<Handle> {
  public:
@@ -73,7 +61,7 @@ class transfers : public ref<Handle> {
   // value says how many bytes each has: 1, 2 or 4.
   template <class Value>
   result<void> fill(endpoint to, given_t<Value> value, std::size_t count) const {
-    return done(taken_if(Fill(this->get(), to.get(), bits_of<Value>(value), sizeof(Value), count), to));
+    return done(taken_if(Fill(this->get(), to.get(), value_of<Value>(value), sizeof(Value), count), to));
   }
   // Sets a whole buffer to a value; of bytes at its end that are too few for a value none.
   template <class Value>
@@ -84,7 +72,7 @@ class transfers : public ref<Handle> {
   result<void> fill_2d(endpoint to, std::size_t pitch, given_t<Value> value, std::size_t width,
                        std::size_t height) const {
     return done(
-        taken_if(Fill2d(this->get(), to.get(), pitch, bits_of<Value>(value), sizeof(Value), width, height), to));
+        taken_if(Fill2d(this->get(), to.get(), pitch, value_of<Value>(value), sizeof(Value), width, height), to));
   }
 
  protected:

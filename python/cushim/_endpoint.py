@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 HOST, DEVICE, BUFFER = 1, 2, 5  # cushim_endpoint_kind
 
 
+def pattern(value: int, value_bytes: int) -> bytes:
+    """A number as the value of a memset."""
+    return (value % (1 << 8 * value_bytes)).to_bytes(value_bytes, "little")
+
+
 class Pointer:
     """An address of device memory, and how many bytes there are. What `keeps` is lives as long as work that uses them."""
 

@@ -108,7 +108,7 @@ def failure(status: int, kind: Optional[Type[CushimError]] = None) -> CushimErro
         message = _text(lib.cushim_status_string(status))
         return (kind or CLASSES.get(status, CushimError))(message, status, name)
     error = (kind or CLASSES.get(status, CushimError))(_text(detail.message), status, name)
-    error.function = _text(detail.function)
+    error.function = _text(detail.driver_function)
     error.abi = detail.abi
     error.driver_code = detail.driver_code
     error.item = detail.item if detail.item >= 0 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._arguments import Frame, Parameter, number
-from ._endpoint import Pair, target
+from ._endpoint import Pair, pattern, target
 from ._errors import GraphRefused, InvalidArgument
 from ._handles import BufferBase, ConditionBase, EventBase, ExecBase, GraphBase, KernelBase, NodeBase, StreamBase
 from ._object import borrowed, check, Closing, failure, ffi, found, handle, lib, owned, perhaps, sized
@@ -55,7 +55,7 @@ class Graph(GraphBase, Closing, of=True):
         """A node that sets memory to a value."""
         end = target(to)
         try:
-            return self._add(lib.cushim_graph_add_fill, after, end.place, value, value_bytes, end.count(value_bytes, count))
+            return self._add(lib.cushim_graph_add_fill, after, end.place, pattern(value, value_bytes), value_bytes, end.count(value_bytes, count))
         except BaseException:
             end.back()
             raise
@@ -119,7 +119,7 @@ class Graph(GraphBase, Closing, of=True):
         from ._object import array_of
 
         edges = array_of(lib.cushim_graph_get_edges, "cushim_edge", self._h)
-        return [(borrowed("node", getattr(edge, "from"), self), borrowed("node", edge.to, self)) for edge in edges]
+        return [(borrowed("node", edge.from_node, self), borrowed("node", edge.to_node, self)) for edge in edges]
 
     def instantiate(self, flags: int = 0, upload: Optional[Stream] = None) -> Exec:
         """What can be launched. Later changes of the graph do not reach it. `flags` are `ExecFlags`."""
@@ -145,7 +145,7 @@ class Node(NodeBase, of=True):
         """What the node does."""
         from ._enums import NodeType
 
-        kind = ffi.new("int32_t *")
+        kind = ffi.new("cushim_node_type *")
         check(lib.cushim_node_get_type(self._h, kind))
         return NodeType(kind[0])
 
@@ -155,7 +155,7 @@ class Node(NodeBase, of=True):
         from ._object import array_of
 
         edges = array_of(lib.cushim_node_get_dependencies, "cushim_edge", self._h)
-        return [borrowed("node", getattr(edge, "from"), self) for edge in edges]
+        return [borrowed("node", edge.from_node, self) for edge in edges]
 
     @property
     def dependents(self) -> List[Node]:
@@ -163,7 +163,7 @@ class Node(NodeBase, of=True):
         from ._object import array_of
 
         edges = array_of(lib.cushim_node_get_dependents, "cushim_edge", self._h)
-        return [borrowed("node", edge.to, self) for edge in edges]
+        return [borrowed("node", edge.to_node, self) for edge in edges]
 
     def set_dependencies(self, after: After) -> None:
         """Has the node come after these, and no others."""
@@ -173,12 +173,18 @@ class Node(NodeBase, of=True):
     def is_enabled(self, exec: Exec) -> bool:
         """Whether an exec runs the node."""
         place = ffi.new("int32_t *")
-        check(lib.cushim_node_get_enabled(self._h, handle(exec, ExecBase, "exec"), place))
+        check(lib.cushim_exec_get_enabled(handle(exec, ExecBase, "exec"), self._h, place))
         return bool(place[0])
 
     def enable(self, exec: Exec, enabled: bool = True) -> None:
         """Has an exec run the node, or leave it out."""
-        check(lib.cushim_node_set_enabled(self._h, handle(exec, ExecBase, "exec"), int(enabled)))
+        check(lib.cushim_exec_set_enabled(handle(exec, ExecBase, "exec"), self._h, int(enabled)))
+
+    def _call(self, what: str, exec: Optional[Exec], *arguments: Any) -> int:
+        """Reads or changes the node in an exec, or in its graph."""
+        if exec is None:
+            return getattr(lib, "cushim_node_" + what)(self._h, *arguments)  # type: ignore[no-any-return]
+        return getattr(lib, "cushim_exec_" + what)(handle(exec, ExecBase, "exec"), self._h, *arguments)  # type: ignore[no-any-return]
 
     def set_kernel(self, kernel: Kernel, grid: Dim, block: Dim, *arguments: Any, exec: Optional[Exec] = None,
                    **config: Any) -> None:
@@ -187,8 +193,7 @@ class Node(NodeBase, of=True):
         frame = Frame(kernel, keeps=True)
         try:
             frame.set(grid, block, arguments, config)
-            into = perhaps(exec, ExecBase, "exec")
-            check(lib.cushim_node_set_kernel(self._h, into, kernel._h, frame.config, frame.items, frame.count))
+            check(self._call("set_kernel", exec, kernel._h, frame.config, frame.items, frame.count))
             frame.lent.clear()
         finally:
             frame.done()
@@ -202,14 +207,14 @@ class Node(NodeBase, of=True):
             if type(value) in (int, float, bool) or isinstance(value, Parameter):
                 frame.sizes = (frame.known(1)[index],)
             frame.set(1, 1, (value,), {})
-            check(lib.cushim_node_set_argument(self._h, perhaps(exec, ExecBase, "exec"), index, frame.items))
+            check(self._call("set_argument", exec, index, frame.items))
             frame.lent.clear()
         finally:
             frame.done()
 
     def _kernel(self, exec: Optional[Exec]) -> Kernel:
         params = sized("cushim_kernel_node")
-        check(lib.cushim_node_get_kernel(self._h, perhaps(exec, ExecBase, "exec"), params))
+        check(self._call("get_kernel", exec, params))
         kernel: Kernel = borrowed("kernel", params.kernel)
         return kernel
 
@@ -221,27 +226,25 @@ class Node(NodeBase, of=True):
     def set_copy(self, to: Any, source: Any, bytes: Optional[int] = None, exec: Optional[Exec] = None) -> None:
         """Changes what is copied."""
         with Pair(to, source, bytes) as pair:
-            into = perhaps(exec, ExecBase, "exec")
-            check(lib.cushim_node_set_copy(self._h, into, pair.to, pair.source, pair.bytes))
+            check(self._call("set_copy", exec, pair.to, pair.source, pair.bytes))
 
     def set_fill(self, to: Any, value: int, value_bytes: int = 1, count: Optional[int] = None,
                  exec: Optional[Exec] = None) -> None:
         """Changes what is set to a value."""
         end = target(to)
-        into = perhaps(exec, ExecBase, "exec")
         try:
-            check(lib.cushim_node_set_fill(self._h, into, end.place, value, value_bytes, end.count(value_bytes, count)))
+            check(self._call("set_fill", exec, end.place, pattern(value, value_bytes), value_bytes, end.count(value_bytes, count)))
         except BaseException:
             end.back()
             raise
 
     def set_event(self, event: Event, exec: Optional[Exec] = None) -> None:
         """Changes which event is recorded or waited for."""
-        check(lib.cushim_node_set_event(self._h, perhaps(exec, ExecBase, "exec"), handle(event, EventBase, "event")))
+        check(self._call("set_event", exec, handle(event, EventBase, "event")))
 
     def set_child(self, graph: Graph, exec: Exec) -> None:
         """Changes the parameters of a child graph's nodes in an exec."""
-        check(lib.cushim_node_set_child(self._h, handle(exec, ExecBase, "exec"), handle(graph, GraphBase, "graph")))
+        check(lib.cushim_exec_set_child(handle(exec, ExecBase, "exec"), self._h, handle(graph, GraphBase, "graph")))
 
 
 class Condition(ConditionBase, of=True):

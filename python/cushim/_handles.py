@@ -738,6 +738,28 @@ class NodeBase(Object):
         use. Handles of the node, and of everything below it, still tell type, label and last parameters."""
         check(lib.cushim_node_remove(self._h))
 
+    @property
+    def kernel(self) -> KernelNode:
+        """Returns the kernel of a node and how it is launched (`cuGraphKernelNodeGetParams`).
+        `node_get_arguments` returns the arguments."""
+        kernel = sized("cushim_kernel_node")
+        check(lib.cushim_node_get_kernel(self._h, kernel))
+        return _records().KernelNode(kernel)
+
+    @property
+    def copy(self) -> CopyNode:
+        """Returns what a copy node copies (`cuGraphMemcpyNodeGetParams`)."""
+        copy = sized("cushim_copy_node")
+        check(lib.cushim_node_get_copy(self._h, copy))
+        return _records().CopyNode(copy)
+
+    @property
+    def fill(self) -> FillNode:
+        """Returns what a memset node sets (`cuGraphMemsetNodeGetParams`)."""
+        fill = sized("cushim_fill_node")
+        check(lib.cushim_node_get_fill(self._h, fill))
+        return _records().FillNode(fill)
+
 
 class ConditionBase(Object):
     """A condition of a graph: a value that kernels set, and by which a conditional node decides what it runs. The

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 class ErrorDetail(Record):
     """The details of a failed call. A text that does not fit is cut and ends with "..."."""
 
-    __slots__ = ("status", "abi", "function", "message", "item", "driver_code", "driver_code_name", "object",
+    __slots__ = ("status", "abi", "driver_function", "message", "item", "driver_code", "driver_code_name", "object",
         "label", "driver_log",)
     status: int
     """The status that the call returned; 0 if no call of this thread has failed."""
     abi: int
     """The ABI number of the driver function, such as 12020; 0 if the error is about none."""
-    function: str
+    driver_function: str
     """The base name of the driver function, such as "cuMemPrefetchAsync"; "" if the error is about none."""
     message: str
     """What went wrong and what to do about it."""

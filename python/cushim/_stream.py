@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._endpoint import Pair, target
+from ._endpoint import Pair, pattern, target
 from ._handles import StreamBase
 from ._object import check, failure, ffi, found, handle, lib, made, owned, sized
 
@@ -82,8 +82,7 @@ class Stream(StreamBase, of=True):
                 pairs.append(Pair(to, source, None))
             batch = ffi.new("cushim_copy[]", len(pairs))
             for item, pair in zip(batch, pairs):
-                item.to, item.bytes = pair.to[0], pair.bytes
-                setattr(item, "from", pair.source[0])
+                item.destination, item.source, item.bytes = pair.to[0], pair.source[0], pair.bytes
             check(lib.cushim_stream_copy_batch(self._h, batch, len(pairs), ffi.NULL, 0, ffi.NULL))
         except BaseException:
             for pair in pairs:
@@ -93,7 +92,7 @@ class Stream(StreamBase, of=True):
     def fill(self, to: Any, value: int, value_bytes: int = 1, count: Optional[int] = None) -> None:
         """Sets memory to a value of 1, 2 or 4 bytes, repeated, in stream order; by default to its end."""
         end = target(to)
-        status = lib.cushim_stream_fill(self._h, end.place, value, value_bytes, end.count(value_bytes, count))
+        status = lib.cushim_stream_fill(self._h, end.place, pattern(value, value_bytes), value_bytes, end.count(value_bytes, count))
         if status:
             end.back()
             raise failure(status)

@@ -437,7 +437,7 @@ pub unsafe extern "C" fn cushim_buffer_create_copy(
 /// @param[in, nullable] resource The resource. NULL: the resource of the stream's device.
 /// @param[in] stream The stream; also the deallocation stream of the buffer, even if the resource is not
 ///   stream-ordered.
-/// @param[in, bytes(bytes), nullable] from The host memory, of any kind; pageable memory is read before the call
+/// @param[in, bytes(bytes), nullable] source The host memory, of any kind; pageable memory is read before the call
 ///   returns. NULL: nothing is copied.
 /// @param[in] bytes The size in bytes.
 /// @param[out, owned] buffer The buffer. Destroy it with `cushim_buffer_destroy_scratch`, or with
@@ -447,13 +447,13 @@ pub unsafe extern "C" fn cushim_buffer_create_copy(
 /// @driver any
 ///
 /// # Safety
-/// `from` is NULL or holds so many bytes; if it is page-locked, until the stream has passed the copy. `buffer` is
+/// `source` is NULL or holds so many bytes; if it is page-locked, until the stream has passed the copy. `buffer` is
 /// NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_create_scratch(
     resource: cushim_resource,
     stream: cushim_stream,
-    from: *const std::ffi::c_void,
+    source: *const std::ffi::c_void,
     bytes: usize,
     buffer: *mut cushim_buffer,
 ) -> cushim_status {
@@ -463,7 +463,7 @@ pub unsafe extern "C" fn cushim_buffer_create_scratch(
         let (resource, stream) =
             hold_all(|guard| Ok((keep_if_given(guard, resource)?, keep(guard, stream)?)))?;
         // SAFETY: the caller vouches for the memory.
-        *buffer = owned(|| unsafe { Buffer::create_scratch(resource.as_ref(), from, bytes, &stream) })?;
+        *buffer = owned(|| unsafe { Buffer::create_scratch(resource.as_ref(), source, bytes, &stream) })?;
         Ok(())
     })
 }
@@ -477,30 +477,30 @@ pub unsafe extern "C" fn cushim_buffer_create_scratch(
 ///
 /// @param[in, ended] buffer The handle.
 /// @param[in] stream The stream.
-/// @param[in, nullable] to The host memory, of any kind; a copy to pageable memory may block until it is done. NULL:
-///   nothing is copied.
+/// @param[in, nullable] destination The host memory, of any kind; a copy to pageable memory may block until it is
+///   done. NULL: nothing is copied.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
 ///   a free function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 ///
 /// # Safety
-/// `to` is NULL or has room for the buffer's bytes until the stream has passed the copy.
+/// `destination` is NULL or has room for the buffer's bytes until the stream has passed the copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_destroy_scratch(
     buffer: cushim_buffer,
     stream: cushim_stream,
-    to: *mut std::ffi::c_void,
+    destination: *mut std::ffi::c_void,
 ) -> cushim_status {
     call(|| {
         check_allowed()?;
         let Ok(held) = hold(buffer) else { return end_owning(enter_anywhere()?, buffer).map(drop) };
         let stream = hold(stream)?;
-        held.check_end_scratch(to, &stream, 2)?; // the handle and `held`
+        held.check_end_scratch(destination, &stream, 2)?; // the handle and `held`
         let released = end_owning(enter_anywhere()?, buffer)?;
         drop(released); // `held` is left
         // SAFETY: the caller vouches for the memory.
-        unsafe { held.end_scratch(to, &stream) }
+        unsafe { held.end_scratch(destination, &stream) }
     })
 }
 

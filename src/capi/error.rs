@@ -68,7 +68,7 @@ pub struct cushim_error_detail {
     /// The ABI number of the driver function, such as 12020; 0 if the error is about none.
     pub abi: i32,
     /// The base name of the driver function, such as "cuMemPrefetchAsync"; "" if the error is about none.
-    pub function: [c_char; 64],
+    pub driver_function: [c_char; 64],
     /// What went wrong and what to do about it.
     pub message: [c_char; 4096],
     /// The index of the item that failed, from 0, if the call took several; otherwise -1.
@@ -118,7 +118,7 @@ pub(super) fn tell(error: Option<&Error>, mut detail: OutStruct<'_, cushim_error
                 driver_code: error.driver_code;
             }
             put_text! {
-                function: error.function;
+                driver_function: error.function;
                 message: error.message;
                 driver_code_name: error.driver_code_name;
                 object: error.object;

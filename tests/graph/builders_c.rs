@@ -69,7 +69,7 @@ fn set(stream: cushim_stream, at: u64, number: u32) -> i32 {
     let mut to: cushim_endpoint = unsafe { std::mem::zeroed() };
     (to.kind, to.address) = (cushim::capi::memory::cushim_endpoint_kind::CUSHIM_ENDPOINT_DEVICE as i32, at);
     // SAFETY: the test has the memory.
-    unsafe { cushim_stream_fill(stream, &raw const to, number, 4, 1) }
+    unsafe { cushim_stream_fill(stream, &raw const to, (&raw const number).cast(), 4, 1) }
 }
 
 #[test]

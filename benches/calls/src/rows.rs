@@ -286,7 +286,10 @@ fn fill(w: &'static World) -> Row {
     let at = place(cushim_endpoint_kind::CUSHIM_ENDPOINT_DEVICE, raw.memory[0]);
     row("fill", 64, None)
         .raw(burst!(raw!(fill(raw.memory[0], 0, BYTES, raw.stream))))
-        .cushim(burst!(ok!(w, cushim_stream_fill(shim.stream, &raw const at, 0, 1, BYTES))))
+        .cushim(burst!(ok!(
+            w,
+            cushim_stream_fill(shim.stream, &raw const at, [0u8].as_ptr().cast(), 1, BYTES)
+        )))
         .cudarc(burst!(w.cudarc.stream.memset_zeros(&mut tracked).expect("filled")))
         .untracked(burst!(w.untracked.stream.memset_zeros(&mut untracked).expect("filled")))
 }

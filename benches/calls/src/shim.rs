@@ -77,7 +77,7 @@ functions! {
     stream::cushim_stream_wait_event(cushim_stream, cushim_event) -> i32;
     memory::cushim_stream_allocate(cushim_stream, usize, *mut u64) -> i32;
     memory::cushim_stream_free(cushim_stream, u64) -> i32;
-    memory::cushim_stream_fill(cushim_stream, *const cushim_endpoint, u32, i32, usize) -> i32;
+    memory::cushim_stream_fill(cushim_stream, *const cushim_endpoint, *const c_void, usize, usize) -> i32;
     memory::cushim_stream_copy(cushim_stream, *const cushim_endpoint, *const cushim_endpoint, usize) -> i32;
     buffer::cushim_buffer_create(cushim_resource, cushim_stream, usize, *mut cushim_buffer) -> i32;
     buffer::cushim_buffer_destroy(cushim_buffer) -> i32;
@@ -113,9 +113,9 @@ functions! {
         cushim_graph, *const cushim_exec_options, *mut cushim_exec, *mut cushim_exec_result
     ) -> i32;
     graph.exec::cushim_exec_launch(cushim_exec, cushim_stream) -> i32;
-    graph.set::cushim_exec_rebind(cushim_exec, cushim_buffer, cushim_buffer, *mut usize) -> i32;
-    graph.set::cushim_exec_set_parameter(cushim_exec, *const c_char, *const c_void, usize, *mut usize) -> i32;
-    graph.set::cushim_node_set_argument(cushim_node, cushim_exec, usize, *const cushim_arg) -> i32;
+    graph.set_in_exec::cushim_exec_rebind(cushim_exec, cushim_buffer, cushim_buffer, *mut usize) -> i32;
+    graph.set_in_exec::cushim_exec_set_parameter(cushim_exec, *const c_char, *const c_void, usize, *mut usize) -> i32;
+    graph.set_in_exec::cushim_exec_set_argument(cushim_exec, cushim_node, usize, *const cushim_arg) -> i32;
     graph.builder::cushim_builder_create_on(
         cushim_stream, *const cushim_builder_options, *mut cushim_builder
     ) -> i32;

@@ -28,7 +28,7 @@ static inline void append(cushim_builder builder, int index, uint32_t digit) { a
 
 static inline void set_in(cushim_stream stream, int index, uint32_t number) {
   cushim_endpoint to = cushim_endpoint_device(slot(index));
-  if (!CHECK_OK(cushim_stream_fill(stream, &to, number, 4, 1))) exit(1); /* a loop may count down from it */
+  if (!CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(number), 1))) exit(1); /* a loop may count down from it */
 }
 
 /* Ends the capture, and gives what the graph leaves in the first number. */

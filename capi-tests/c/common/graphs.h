@@ -182,7 +182,7 @@ static inline cushim_node add_append(cushim_graph graph, cushim_node after, int 
 static inline cushim_node add_number(cushim_graph graph, cushim_node after, int index, uint32_t number) {
   cushim_endpoint to = cushim_endpoint_device(slot(index));
   cushim_node node = NULL;
-  CHECK_OK(cushim_graph_add_fill(graph, &after, after != NULL, &to, number, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, &after, after != NULL, &to, CUSHIM_VALUE_32(number), 1, &node));
   return node;
 }
 
@@ -193,7 +193,7 @@ static inline cushim_node add_empty(cushim_graph graph, cushim_node after) {
 }
 
 static inline int type_of(cushim_node node) {
-  int32_t type = -1;
+  cushim_node_type type = CUSHIM_NODE_OTHER;
   CHECK_OK(cushim_node_get_type(node, &type));
   return type;
 }
@@ -204,6 +204,10 @@ static inline size_t node_count(cushim_graph graph) {
   return count;
 }
 
+/* Reads or changes a node: in one exec, or in its graph if that is NULL. */
+#define IN_GRAPH_OR_EXEC(exec, what, ...) \
+  ((exec) != NULL ? cushim_exec_##what((exec), __VA_ARGS__) : cushim_node_##what(__VA_ARGS__))
+
 static inline size_t edge_count(cushim_graph graph) {
   size_t count = 0;
   CHECK_OK(cushim_graph_get_edges(graph, NULL, 0, &count));
@@ -213,8 +217,8 @@ static inline size_t edge_count(cushim_graph graph) {
 static inline cushim_edge edge_between(cushim_node from, cushim_node to) {
   cushim_edge edge;
   memset(&edge, 0, sizeof edge);
-  edge.from = from;
-  edge.to = to;
+  edge.from_node = from;
+  edge.to_node = to;
   return edge;
 }
 

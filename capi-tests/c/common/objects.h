@@ -147,13 +147,13 @@ static inline const cushim_error_detail *last_detail(void) {
 /* Sets bytes of device memory by its address, in stream order. */
 static inline cushim_status fill_bytes(cushim_stream stream, uint64_t pointer, uint32_t value, size_t count) {
   cushim_endpoint to = cushim_endpoint_device(pointer);
-  return cushim_stream_fill(stream, &to, value, 1, count);
+  return cushim_stream_fill(stream, &to, CUSHIM_VALUE_8(value), count);
 }
 
 /* The same, synchronous. */
 static inline cushim_status set_bytes(cushim_context context, uint64_t pointer, uint32_t value, size_t count) {
   cushim_endpoint to = cushim_endpoint_device(pointer);
-  return cushim_context_fill(context, &to, value, 1, count);
+  return cushim_context_fill(context, &to, CUSHIM_VALUE_8(value), count);
 }
 
 /* Whether this driver is "none": streams and events do nothing, and all else is absent. */

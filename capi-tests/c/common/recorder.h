@@ -308,8 +308,15 @@ static const char *const recorded_names[] = {
   "cushim_exec_upload",
   "cushim_exec_launch",
   "cushim_exec_update",
-  "cushim_node_get_enabled",
-  "cushim_node_set_enabled",
+  "cushim_exec_get_enabled",
+  "cushim_exec_set_enabled",
+  "cushim_exec_get_kernel",
+  "cushim_exec_get_arguments",
+  "cushim_exec_get_copy",
+  "cushim_exec_get_fill",
+  "cushim_exec_get_event",
+  "cushim_exec_get_host_function",
+  "cushim_exec_get_memory_operations",
   "cushim_node_set_kernel",
   "cushim_node_set_kernel_packed",
   "cushim_node_set_argument",
@@ -320,8 +327,19 @@ static const char *const recorded_names[] = {
   "cushim_node_set_event",
   "cushim_node_set_host_function",
   "cushim_node_set_host_function_bytes",
-  "cushim_node_set_child",
   "cushim_node_set_memory_operations",
+  "cushim_exec_set_kernel",
+  "cushim_exec_set_kernel_packed",
+  "cushim_exec_set_argument",
+  "cushim_exec_set_copy",
+  "cushim_exec_set_copy_3d",
+  "cushim_exec_set_fill",
+  "cushim_exec_set_fill_2d",
+  "cushim_exec_set_event",
+  "cushim_exec_set_host_function",
+  "cushim_exec_set_host_function_bytes",
+  "cushim_exec_set_child",
+  "cushim_exec_set_memory_operations",
   "cushim_exec_rebind",
   "cushim_exec_set_parameter",
   "cushim_builder_create",
@@ -658,44 +676,62 @@ static inline cushim_status record_status(unsigned function, cushim_status statu
 #define cushim_exec_upload(...) record_status(290, (cushim_exec_upload)(__VA_ARGS__))
 #define cushim_exec_launch(...) record_status(291, (cushim_exec_launch)(__VA_ARGS__))
 #define cushim_exec_update(...) record_status(292, (cushim_exec_update)(__VA_ARGS__))
-#define cushim_node_get_enabled(...) record_status(293, (cushim_node_get_enabled)(__VA_ARGS__))
-#define cushim_node_set_enabled(...) record_status(294, (cushim_node_set_enabled)(__VA_ARGS__))
-#define cushim_node_set_kernel(...) record_status(295, (cushim_node_set_kernel)(__VA_ARGS__))
-#define cushim_node_set_kernel_packed(...) record_status(296, (cushim_node_set_kernel_packed)(__VA_ARGS__))
-#define cushim_node_set_argument(...) record_status(297, (cushim_node_set_argument)(__VA_ARGS__))
-#define cushim_node_set_copy(...) record_status(298, (cushim_node_set_copy)(__VA_ARGS__))
-#define cushim_node_set_copy_3d(...) record_status(299, (cushim_node_set_copy_3d)(__VA_ARGS__))
-#define cushim_node_set_fill(...) record_status(300, (cushim_node_set_fill)(__VA_ARGS__))
-#define cushim_node_set_fill_2d(...) record_status(301, (cushim_node_set_fill_2d)(__VA_ARGS__))
-#define cushim_node_set_event(...) record_status(302, (cushim_node_set_event)(__VA_ARGS__))
-#define cushim_node_set_host_function(...) record_status(303, (cushim_node_set_host_function)(__VA_ARGS__))
-#define cushim_node_set_host_function_bytes(...) record_status(304, (cushim_node_set_host_function_bytes)(__VA_ARGS__))
-#define cushim_node_set_child(...) record_status(305, (cushim_node_set_child)(__VA_ARGS__))
-#define cushim_node_set_memory_operations(...) record_status(306, (cushim_node_set_memory_operations)(__VA_ARGS__))
-#define cushim_exec_rebind(...) record_status(307, (cushim_exec_rebind)(__VA_ARGS__))
-#define cushim_exec_set_parameter(...) record_status(308, (cushim_exec_set_parameter)(__VA_ARGS__))
-#define cushim_builder_create(...) record_status(309, (cushim_builder_create)(__VA_ARGS__))
-#define cushim_builder_create_on(...) record_status(310, (cushim_builder_create_on)(__VA_ARGS__))
-#define cushim_builder_ref(...) record_status(311, (cushim_builder_ref)(__VA_ARGS__))
-#define cushim_builder_destroy(...) record_status(312, (cushim_builder_destroy)(__VA_ARGS__))
-#define cushim_builder_close(...) record_status(313, (cushim_builder_close)(__VA_ARGS__))
-#define cushim_builder_get_context(...) record_status(314, (cushim_builder_get_context)(__VA_ARGS__))
-#define cushim_builder_begin(...) record_status(315, (cushim_builder_begin)(__VA_ARGS__))
-#define cushim_builder_recapture(...) record_status(316, (cushim_builder_recapture)(__VA_ARGS__))
-#define cushim_builder_end(...) record_status(317, (cushim_builder_end)(__VA_ARGS__))
-#define cushim_builder_stream(...) (record_status(318, 0), (cushim_builder_stream)(__VA_ARGS__))
-#define cushim_builder_get_state(...) record_status(319, (cushim_builder_get_state)(__VA_ARGS__))
-#define cushim_builder_get_graph(...) record_status(320, (cushim_builder_get_graph)(__VA_ARGS__))
-#define cushim_builder_get_tail(...) record_status(321, (cushim_builder_get_tail)(__VA_ARGS__))
-#define cushim_builder_fork(...) record_status(322, (cushim_builder_fork)(__VA_ARGS__))
-#define cushim_builder_join(...) record_status(323, (cushim_builder_join)(__VA_ARGS__))
-#define cushim_builder_add_child(...) record_status(324, (cushim_builder_add_child)(__VA_ARGS__))
-#define cushim_builder_create_condition(...) record_status(325, (cushim_builder_create_condition)(__VA_ARGS__))
-#define cushim_builder_add_conditional(...) record_status(326, (cushim_builder_add_conditional)(__VA_ARGS__))
-#define cushim_device_get_graph_memory(...) record_status(327, (cushim_device_get_graph_memory)(__VA_ARGS__))
-#define cushim_device_reset_graph_memory_peaks(...) record_status(328, (cushim_device_reset_graph_memory_peaks)(__VA_ARGS__))
-#define cushim_device_trim_graph_memory(...) record_status(329, (cushim_device_trim_graph_memory)(__VA_ARGS__))
-#define cushim_log_set_callback(...) record_status(330, (cushim_log_set_callback)(__VA_ARGS__))
-#define cushim_log_set_pull(...) record_status(331, (cushim_log_set_pull)(__VA_ARGS__))
+#define cushim_exec_get_enabled(...) record_status(293, (cushim_exec_get_enabled)(__VA_ARGS__))
+#define cushim_exec_set_enabled(...) record_status(294, (cushim_exec_set_enabled)(__VA_ARGS__))
+#define cushim_exec_get_kernel(...) record_status(295, (cushim_exec_get_kernel)(__VA_ARGS__))
+#define cushim_exec_get_arguments(...) record_status(296, (cushim_exec_get_arguments)(__VA_ARGS__))
+#define cushim_exec_get_copy(...) record_status(297, (cushim_exec_get_copy)(__VA_ARGS__))
+#define cushim_exec_get_fill(...) record_status(298, (cushim_exec_get_fill)(__VA_ARGS__))
+#define cushim_exec_get_event(...) record_status(299, (cushim_exec_get_event)(__VA_ARGS__))
+#define cushim_exec_get_host_function(...) record_status(300, (cushim_exec_get_host_function)(__VA_ARGS__))
+#define cushim_exec_get_memory_operations(...) record_status(301, (cushim_exec_get_memory_operations)(__VA_ARGS__))
+#define cushim_node_set_kernel(...) record_status(302, (cushim_node_set_kernel)(__VA_ARGS__))
+#define cushim_node_set_kernel_packed(...) record_status(303, (cushim_node_set_kernel_packed)(__VA_ARGS__))
+#define cushim_node_set_argument(...) record_status(304, (cushim_node_set_argument)(__VA_ARGS__))
+#define cushim_node_set_copy(...) record_status(305, (cushim_node_set_copy)(__VA_ARGS__))
+#define cushim_node_set_copy_3d(...) record_status(306, (cushim_node_set_copy_3d)(__VA_ARGS__))
+#define cushim_node_set_fill(...) record_status(307, (cushim_node_set_fill)(__VA_ARGS__))
+#define cushim_node_set_fill_2d(...) record_status(308, (cushim_node_set_fill_2d)(__VA_ARGS__))
+#define cushim_node_set_event(...) record_status(309, (cushim_node_set_event)(__VA_ARGS__))
+#define cushim_node_set_host_function(...) record_status(310, (cushim_node_set_host_function)(__VA_ARGS__))
+#define cushim_node_set_host_function_bytes(...) record_status(311, (cushim_node_set_host_function_bytes)(__VA_ARGS__))
+#define cushim_node_set_memory_operations(...) record_status(312, (cushim_node_set_memory_operations)(__VA_ARGS__))
+#define cushim_exec_set_kernel(...) record_status(313, (cushim_exec_set_kernel)(__VA_ARGS__))
+#define cushim_exec_set_kernel_packed(...) record_status(314, (cushim_exec_set_kernel_packed)(__VA_ARGS__))
+#define cushim_exec_set_argument(...) record_status(315, (cushim_exec_set_argument)(__VA_ARGS__))
+#define cushim_exec_set_copy(...) record_status(316, (cushim_exec_set_copy)(__VA_ARGS__))
+#define cushim_exec_set_copy_3d(...) record_status(317, (cushim_exec_set_copy_3d)(__VA_ARGS__))
+#define cushim_exec_set_fill(...) record_status(318, (cushim_exec_set_fill)(__VA_ARGS__))
+#define cushim_exec_set_fill_2d(...) record_status(319, (cushim_exec_set_fill_2d)(__VA_ARGS__))
+#define cushim_exec_set_event(...) record_status(320, (cushim_exec_set_event)(__VA_ARGS__))
+#define cushim_exec_set_host_function(...) record_status(321, (cushim_exec_set_host_function)(__VA_ARGS__))
+#define cushim_exec_set_host_function_bytes(...) record_status(322, (cushim_exec_set_host_function_bytes)(__VA_ARGS__))
+#define cushim_exec_set_child(...) record_status(323, (cushim_exec_set_child)(__VA_ARGS__))
+#define cushim_exec_set_memory_operations(...) record_status(324, (cushim_exec_set_memory_operations)(__VA_ARGS__))
+#define cushim_exec_rebind(...) record_status(325, (cushim_exec_rebind)(__VA_ARGS__))
+#define cushim_exec_set_parameter(...) record_status(326, (cushim_exec_set_parameter)(__VA_ARGS__))
+#define cushim_builder_create(...) record_status(327, (cushim_builder_create)(__VA_ARGS__))
+#define cushim_builder_create_on(...) record_status(328, (cushim_builder_create_on)(__VA_ARGS__))
+#define cushim_builder_ref(...) record_status(329, (cushim_builder_ref)(__VA_ARGS__))
+#define cushim_builder_destroy(...) record_status(330, (cushim_builder_destroy)(__VA_ARGS__))
+#define cushim_builder_close(...) record_status(331, (cushim_builder_close)(__VA_ARGS__))
+#define cushim_builder_get_context(...) record_status(332, (cushim_builder_get_context)(__VA_ARGS__))
+#define cushim_builder_begin(...) record_status(333, (cushim_builder_begin)(__VA_ARGS__))
+#define cushim_builder_recapture(...) record_status(334, (cushim_builder_recapture)(__VA_ARGS__))
+#define cushim_builder_end(...) record_status(335, (cushim_builder_end)(__VA_ARGS__))
+#define cushim_builder_stream(...) (record_status(336, 0), (cushim_builder_stream)(__VA_ARGS__))
+#define cushim_builder_get_state(...) record_status(337, (cushim_builder_get_state)(__VA_ARGS__))
+#define cushim_builder_get_graph(...) record_status(338, (cushim_builder_get_graph)(__VA_ARGS__))
+#define cushim_builder_get_tail(...) record_status(339, (cushim_builder_get_tail)(__VA_ARGS__))
+#define cushim_builder_fork(...) record_status(340, (cushim_builder_fork)(__VA_ARGS__))
+#define cushim_builder_join(...) record_status(341, (cushim_builder_join)(__VA_ARGS__))
+#define cushim_builder_add_child(...) record_status(342, (cushim_builder_add_child)(__VA_ARGS__))
+#define cushim_builder_create_condition(...) record_status(343, (cushim_builder_create_condition)(__VA_ARGS__))
+#define cushim_builder_add_conditional(...) record_status(344, (cushim_builder_add_conditional)(__VA_ARGS__))
+#define cushim_device_get_graph_memory(...) record_status(345, (cushim_device_get_graph_memory)(__VA_ARGS__))
+#define cushim_device_reset_graph_memory_peaks(...) record_status(346, (cushim_device_reset_graph_memory_peaks)(__VA_ARGS__))
+#define cushim_device_trim_graph_memory(...) record_status(347, (cushim_device_trim_graph_memory)(__VA_ARGS__))
+#define cushim_log_set_callback(...) record_status(348, (cushim_log_set_callback)(__VA_ARGS__))
+#define cushim_log_set_pull(...) record_status(349, (cushim_log_set_pull)(__VA_ARGS__))
 
 #endif

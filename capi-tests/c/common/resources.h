@@ -25,7 +25,7 @@ static inline unsigned last_byte(cushim_stream stream, uint64_t pointer, size_t 
 static inline cushim_status fill_buffer(cushim_stream stream, cushim_buffer buffer, uint64_t offset, uint32_t value,
                                         size_t count) {
   cushim_endpoint to = cushim_endpoint_buffer(buffer, offset);
-  return cushim_stream_fill(stream, &to, value, 1, count);
+  return cushim_stream_fill(stream, &to, CUSHIM_VALUE_8(value), count);
 }
 
 /* Copies a whole buffer to the start of another, in stream order. */

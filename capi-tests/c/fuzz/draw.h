@@ -106,7 +106,7 @@ static uint64_t draw_value(const struct plan *plan, const struct fuzz_parameter 
   if (strcmp(name, "count") == 0 || strcmp(name, "width") == 0) return mentions(plan, "_fill") && once_in(32) ? UINT64_MAX : ONE_OF(0, 1, 8, 16);
   if (strcmp(name, "height") == 0) return once_in(32) ? UINT64_MAX : below(5);
   if (strcmp(name, "pitch") == 0) return ONE_OF(0, 7, 64, 128);
-  if (strcmp(name, "value_bytes") == 0) return ONE_OF(1, 2, 4, 4, 3, 0);
+  if (strcmp(name, "value_size") == 0) return ONE_OF(1, 2, 4, 4, 3, 0);
   if (strcmp(name, "ordinal") == 0) return ONE_OF(0, 0, 0, settings.safe ? 0 : 1, UINT64_MAX, 99);
   if (strcmp(name, "shared_bytes") == 0) return ONE_OF(0, 0, 1024, 49152, 1 << 20, UINT64_MAX);
   if (strcmp(name, "threads") == 0) return ONE_OF(0, 1, 32, 64, 1024, 1025, UINT32_MAX);
@@ -183,6 +183,8 @@ static void draw_read(struct plan *plan, const struct fuzz_parameter *parameter,
     cushim_owner *owner = (cushim_owner *)room;
     owner->data = pages;
     owner->release = once_in(3) ? NULL : &release_owner;
+  } else if (strcmp(parameter->name, "value") == 0) {
+    *(uint32_t *)room = (uint32_t)drawn();
   }
 }
 

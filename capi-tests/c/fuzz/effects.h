@@ -191,7 +191,7 @@ static uint64_t owners_in(const struct plan *plan, const struct fuzz_parameter *
   if (!is_of(parameter, "cushim_copy")) return 0;
   for (i = 0; i < argument(plan, "copy_count"); i++) {
     const cushim_copy *copy = (const cushim_copy *)room + i;
-    count += (copy->to.owner != NULL) + (copy->from.owner != NULL);
+    count += (copy->destination.owner != NULL) + (copy->source.owner != NULL);
   }
   return count;
 }

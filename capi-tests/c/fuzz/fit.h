@@ -134,8 +134,8 @@ static int refuses_objects(const struct plan *plan) {
 static void fit(struct plan *plan) {
   if (is_named(plan, "cushim_resource_free")) fit_free(plan);
   else if (is_named(plan, "cushim_buffer_wrap")) fit_wrap(plan);
-  else if (is_named(plan, "cushim_buffer_create_scratch")) fit_host_memory(plan, "from");
-  else if (is_named(plan, "cushim_buffer_destroy_scratch")) fit_host_memory(plan, "to");
+  else if (is_named(plan, "cushim_buffer_create_scratch")) fit_host_memory(plan, "source");
+  else if (is_named(plan, "cushim_buffer_destroy_scratch")) fit_host_memory(plan, "destination");
   else if (is_named(plan, "cushim_library_load")) fit_load(plan);
   else if (is_named(plan, "cushim_kernel_launch")) fit_launch(plan);
   else if (is_named(plan, "cushim_kernel_launch_packed")) fit_launch_packed(plan);

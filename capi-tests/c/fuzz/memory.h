@@ -170,8 +170,8 @@ static void draw_ranges(struct plan *plan, cushim_range *ranges) {
 static void draw_copies(struct plan *plan, cushim_copy *copies) {
   int i;
   for (i = 0; i < ITEMS; i++) {
-    copies[i].to = draw_place(plan);
-    copies[i].from = draw_place(plan);
+    copies[i].destination = draw_place(plan);
+    copies[i].source = draw_place(plan);
     copies[i].bytes = settings.safe ? 0 : size_of_copy();
   }
 }

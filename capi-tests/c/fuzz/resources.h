@@ -113,7 +113,7 @@ static void draw_pinned_options(cushim_pinned_options *options) {
 static void draw_managed_options(cushim_managed_options *options) {
   options->flags = (uint32_t)ONE_OF(0, 0, 0, 1, 2);
   options->reserved = once_in(32);
-  if (once_in(3)) draw_location(&options->pool);
+  if (once_in(3)) draw_location(&options->pool_location);
 }
 
 static void draw_tensor_options(cushim_dlpack_options *options) {

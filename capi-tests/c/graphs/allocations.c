@@ -26,7 +26,7 @@ static cushim_graph make(uint64_t *pointer, int frees) {
   cushim_graph graph = new_graph();
   cushim_node allocated = add_allocation(graph, NULL, 1024, pointer), set = NULL, copied = NULL;
   cushim_endpoint at = cushim_endpoint_device(*pointer), to = cushim_endpoint_device(memory);
-  CHECK_OK(cushim_graph_add_fill(graph, &allocated, 1, &at, 77, 4, 256, &set));
+  CHECK_OK(cushim_graph_add_fill(graph, &allocated, 1, &at, CUSHIM_VALUE_32(77), 256, &set));
   CHECK_OK(cushim_graph_add_copy(graph, &set, 1, &to, &at, 4, &copied));
   if (frees) add_free(graph, copied, *pointer);
   return graph;
@@ -44,7 +44,7 @@ static void allocated_and_freed(void) {
   CHECK(count == 4 && type_of(nodes[0]) == CUSHIM_NODE_ALLOCATION && type_of(nodes[3]) == CUSHIM_NODE_FREE);
   CHECK_OK(cushim_node_get_allocation(nodes[0], &read, NULL, 0));
   CHECK(read.pointer == pointer && read.bytes == 1024 && read.location.kind == CUSHIM_LOCATION_DEVICE && read.location.id == 0);
-  CHECK(read.is_managed == 0 && read.peer_count == 0);
+  CHECK(read.managed == 0 && read.peer_count == 0);
   CHECK_OK(cushim_node_get_free(nodes[3], &told));
   CHECK(told == pointer);
   for (i = 0; i < 3; i++) CHECK(result_of_exec(exec) == 77);
@@ -128,7 +128,7 @@ static void limits(void) {
   cushim_exec exec, second = NULL;
   size_t found = 0;
   CHECK_OK(cushim_graph_get_nodes(graph, nodes, 4, &found));
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 3, 4, 1, &fill));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(3), 1, &fill));
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_remove(fill));
   CHECK_CONTAINS(last_message(), "allocates memory");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_remove(nodes[0]));
@@ -157,7 +157,7 @@ static int has_only(cushim_graph graph, cushim_node from, cushim_node to) {
   cushim_edge edges[4];
   size_t count = 0;
   CHECK_OK(cushim_graph_get_edges(graph, edges, 4, &count));
-  return count == 1 && edges[0].from == from && edges[0].to == to;
+  return count == 1 && edges[0].from_node == from && edges[0].to_node == to;
 }
 
 /* No edge leaves such a graph, wherever it is. Edges can be added, and a refused change adds none. */
@@ -231,7 +231,7 @@ static void other_places(void) {
     if (status == CUSHIM_SUCCESS) {
       cushim_allocation_node told = CUSHIM_OPTIONS(cushim_allocation_node);
       CHECK_OK(cushim_node_get_allocation(node, &told, NULL, 0));
-      CHECK(pointer != 0 && told.location.kind == places[i].kind && (told.is_managed != 0) == (places[i].flags != 0));
+      CHECK(pointer != 0 && told.location.kind == places[i].kind && (told.managed != 0) == (places[i].flags != 0));
     } else {
       CHECK_CONTAINS(last_message(), places[i].name);
       if (places[i].flags != 0 && version < 13000) CHECK_CONTAINS(last_message(), "needs a driver for CUDA 13.0");

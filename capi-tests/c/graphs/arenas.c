@@ -17,7 +17,7 @@ static cushim_buffer piece(cushim_resource arena, cushim_stream stream, size_t b
 
 static void put(cushim_buffer buffer, cushim_stream stream, uint32_t number, size_t count) {
   cushim_endpoint to = cushim_endpoint_buffer(buffer, 0);
-  CHECK_OK(cushim_stream_fill(stream, &to, number, 4, count));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(number), count));
 }
 
 /* To the numbers of the program. */
@@ -151,7 +151,7 @@ static cushim_graph measured(cushim_resource measures, int keeps) {
   cushim_buffer buffer = piece(measures, stream, 1 << 20);
   cushim_endpoint to = cushim_endpoint_device(cushim_buffer_pointer(buffer)), out = cushim_endpoint_device(slot(0));
   cushim_graph graph = NULL;
-  CHECK_OK(cushim_stream_fill(stream, &to, 7, 4, 256));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(7), 256));
   CHECK_OK(cushim_stream_copy(stream, &out, &to, 4));
   CHECK_OK(cushim_buffer_destroy(buffer));
   if (keeps) CHECK_OK(cushim_builder_end(builder, &graph));

@@ -19,12 +19,12 @@ static void wrong(const cushim_arg *arg, cushim_status status, const char *why) 
   int i;
   for (i = 0; i < 2; i++) {
     const cushim_exec where = i == 0 ? NULL : exec;
-    CHECK_STATUS(status, cushim_node_set_argument(node, where, 1, arg));
+    CHECK_STATUS(status, IN_GRAPH_OR_EXEC(where, set_argument, node, 1, arg));
     CHECK(last_detail()->item == 1);
     CHECK_CONTAINS(last_message(), "argument 1");
     CHECK(strstr(last_message(), "argument 0") == NULL);
     CHECK_CONTAINS(last_message(), why);
-    CHECK_OK(cushim_node_get_arguments(node, where, now, 2, &count, values, sizeof values, NULL));
+    CHECK_OK(IN_GRAPH_OR_EXEC(where, get_arguments, node, now, 2, &count, values, sizeof values, NULL));
     CHECK(count == 2 && *(const uint32_t *)now[1].value == 3);
   }
 }
@@ -101,12 +101,12 @@ static void of_the_kernel(void) {
     cushim_kernel sum = kernel_of(all.library, "sum");
     args[0] = CUSHIM_ARG(pointer);
     CHECK_OK(cushim_graph_add_kernel(other, NULL, 0, sum, NULL, args, 2, &setter));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(setter, NULL, 1, &arg));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(setter, 1, &arg));
     CHECK(last_detail()->item == 1);
     CHECK_CONTAINS(last_message(), "argument 1: ");
     CHECK_OK(cushim_kernel_destroy(sum));
   }
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, NULL, 5, &args[1]));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, 5, &args[1]));
   CHECK(last_detail()->item == 5);
   if (version < 12030) return;
   of_another = new_condition(other, 1);
@@ -114,7 +114,7 @@ static void of_the_kernel(void) {
   arg = cushim_arg_make(CUSHIM_ARG_CONDITION, of_another);
   wrong(&arg, CUSHIM_ERROR_INVALID_ARGUMENT, "belongs to another graph");
   arg = cushim_arg_make(CUSHIM_ARG_CONDITION, unused);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_argument(exec, node, 1, &arg));
   CHECK(last_detail()->item == 1);
   CHECK_CONTAINS(last_message(), "argument 1");
 }
@@ -133,18 +133,18 @@ static void fewer_arguments(void) {
   for (i = 0; i < 4; i++) {
     const cushim_exec where = i < 2 ? NULL : exec;
     const cushim_kernel kernel = i % 2 == 0 ? NULL : add;
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(node, where, kernel, NULL, args, 1));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(where, set_kernel, node, kernel, NULL, args, 1));
     CHECK_CONTAINS(last_message(), "kernel add");
     CHECK_CONTAINS(last_message(), "2 arguments, and 1 ");
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(node, where, kernel, NULL, args, 0));
-    CHECK_OK(cushim_node_get_arguments(node, where, now, 2, &count, values, sizeof values, NULL));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(where, set_kernel, node, kernel, NULL, args, 0));
+    CHECK_OK(IN_GRAPH_OR_EXEC(where, get_arguments, node, now, 2, &count, values, sizeof values, NULL));
     CHECK(count == 2 && *(const uint32_t *)now[1].value == 3);
-    CHECK_OK(cushim_node_set_kernel(node, where, kernel, NULL, args, 2));
+    CHECK_OK(IN_GRAPH_OR_EXEC(where, set_kernel, node, kernel, NULL, args, 2));
   }
   memcpy(block, &to, sizeof to);
   CHECK_OK(cushim_graph_add_kernel_packed(own, NULL, 0, add, NULL, block, sizeof block, &packed));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel_packed(packed, NULL, NULL, NULL, block, 8));
-  CHECK_OK(cushim_node_set_kernel_packed(packed, NULL, NULL, NULL, block, sizeof block));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel_packed(packed, NULL, NULL, block, 8));
+  CHECK_OK(cushim_node_set_kernel_packed(packed, NULL, NULL, block, sizeof block));
   CHECK_OK(cushim_graph_destroy(own));
 }
 

@@ -49,7 +49,7 @@ static void *fill(void *data) {
   cushim_endpoint to = cushim_endpoint_device(work.pointer);
   to.owner = &owner;
   while (!__atomic_load_n(&is_beginning, __ATOMIC_SEQ_CST)) {}
-  CHECK_OK(cushim_stream_fill(work.stream, &to, 7, 4, 1));
+  CHECK_OK(cushim_stream_fill(work.stream, &to, CUSHIM_VALUE_32(7), 1));
   return data;
 }
 

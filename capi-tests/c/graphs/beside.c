@@ -164,7 +164,7 @@ static cushim_status fill_now(void) { return set_bytes(all.context, slot(30), 1,
 
 static cushim_status fill(void) {
   cushim_endpoint to = cushim_endpoint_device(slot(30));
-  return cushim_stream_fill(beside.stream, &to, 1, 4, 1);
+  return cushim_stream_fill(beside.stream, &to, CUSHIM_VALUE_32(1), 1);
 }
 
 static cushim_status load(void) {
@@ -258,7 +258,7 @@ static cushim_status build(void) {
   cushim_endpoint to = owned_slot(30, &owner);
   cushim_status status = cushim_graph_create(all.context, NULL, &graph);
   if (status != 0) return status;
-  status = cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL);
+  status = cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, NULL);
   return status != 0 ? status : cushim_graph_destroy(graph);
 }
 

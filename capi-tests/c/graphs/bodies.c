@@ -419,7 +419,7 @@ static void invalid_bodies_end(int how_body, int how_outer) {
   cushim_owner owner = counted(&count);
   cushim_endpoint to = owned_slot(2, &owner);
   cushim_stream joined;
-  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, 5, 4, 1));
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, CUSHIM_VALUE_32(5), 1));
   joined = joined_and_invalid(body);
   gives_up(body, how_body);
   gives_up(builder, how_outer);
@@ -475,7 +475,7 @@ static void invalid_in_an_invalid_one(void) {
   cushim_owner owner = counted(&count);
   cushim_endpoint to = owned_slot(2, &owner);
   cushim_stream joined;
-  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, 5, 4, 1));
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, CUSHIM_VALUE_32(5), 1));
   CHECK_OK(cushim_builder_begin(middle));
   inner = body_of(middle, NULL);
   joined = joined_and_invalid(inner);
@@ -497,7 +497,7 @@ static void invalid_in_what_is_destroyed(int how_body, int how_outer) {
   cushim_endpoint to = owned_slot(2, &owner);
   cushim_stream joined;
   CUstream native = NULL;
-  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, 5, 4, 1));
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, CUSHIM_VALUE_32(5), 1));
   joined = joined_and_invalid(body);
   CHECK_OK(cushim_stream_native(joined, &native));
   invalidate(builder);
@@ -505,7 +505,7 @@ static void invalid_in_what_is_destroyed(int how_body, int how_outer) {
   gives_up(builder, how_outer);
   to = cushim_endpoint_device(slot(0));
   CHECK(capturing(native) == CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-  CHECK_STATUS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cushim_stream_fill(joined, &to, 5, 4, 1));
+  CHECK_STATUS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cushim_stream_fill(joined, &to, CUSHIM_VALUE_32(5), 1));
   CHECK(released_soon(&count, 1) == 1);
   CHECK_STATUS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cushim_context_synchronize(all.context));
   CHECK_OK(cushim_stream_destroy(joined)); /* softcuda bears it */

@@ -35,12 +35,12 @@ static cushim_buffer piece(cushim_resource resource, cushim_stream stream) {
 
 static void put(uint64_t to, cushim_stream stream, uint32_t number) {
   cushim_endpoint place = cushim_endpoint_device(to);
-  CHECK_OK(cushim_stream_fill(stream, &place, number, 4, COUNT));
+  CHECK_OK(cushim_stream_fill(stream, &place, CUSHIM_VALUE_32(number), COUNT));
 }
 
 static void put_in(cushim_buffer buffer, cushim_stream stream, uint32_t number) {
   cushim_endpoint place = cushim_endpoint_buffer(buffer, 0);
-  CHECK_OK(cushim_stream_fill(stream, &place, number, 4, COUNT));
+  CHECK_OK(cushim_stream_fill(stream, &place, CUSHIM_VALUE_32(number), COUNT));
 }
 
 static void fetch(uint64_t from, cushim_stream stream, int index) {
@@ -108,7 +108,7 @@ static void look_at(cushim_graph graph) {
   memset(leads, 0, sizeof leads);
   CHECK_OK(cushim_graph_get_nodes(graph, nodes, NODES, &listed));
   CHECK_OK(cushim_graph_get_edges(graph, edges, 4 * NODES, &edge_count));
-  for (i = 0; i < edge_count; i++) leads[index_of(edges[i].from)][index_of(edges[i].to)] = 1;
+  for (i = 0; i < edge_count; i++) leads[index_of(edges[i].from_node)][index_of(edges[i].to_node)] = 1;
   for (k = 0; k < listed; k++)
     for (i = 0; i < listed; i++)
       for (j = 0; j < listed; j++) leads[i][j] |= leads[i][k] && leads[k][j];

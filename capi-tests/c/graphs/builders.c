@@ -263,12 +263,12 @@ static void which_is_which(void) {
       snprintf(name, sizeof name, "number %u", (unsigned)i);
       if (i % 4 == 3) {
         cushim_fill_node filled = CUSHIM_OPTIONS(cushim_fill_node);
-        CHECK_OK(cushim_node_get_fill(nodes[i], NULL, &filled));
-        CHECK(filled.value == i && filled.to.address == slot(8 + (int)i));
+        CHECK_OK(cushim_node_get_fill(nodes[i], &filled));
+        CHECK(filled.value == i && filled.destination.address == slot(8 + (int)i));
       } else {
         cushim_arg args[2];
         uint64_t values[2];
-        CHECK_OK(cushim_node_get_arguments(nodes[i], NULL, args, 2, &count, values, sizeof values, NULL));
+        CHECK_OK(cushim_node_get_arguments(nodes[i], args, 2, &count, values, sizeof values, NULL));
         CHECK(count == 2 && *(const uint64_t *)args[0].value == slot((int)(i % 3)) && *(const uint32_t *)args[1].value == i);
         count = NODES;
       }
@@ -356,7 +356,7 @@ static uint32_t with_memory_of(cushim_resource resource) {
   uint32_t result;
   CHECK_OK(cushim_buffer_create(resource, stream, 1000, &buffer));
   from = cushim_endpoint_buffer(buffer, 0);
-  CHECK_OK(cushim_stream_fill(stream, &from, 6, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &from, CUSHIM_VALUE_32(6), 1));
   CHECK_OK(cushim_stream_copy(stream, &to, &from, 4));
   append_in(stream, 0, 1);
   CHECK_OK(cushim_buffer_destroy(buffer));
@@ -395,7 +395,7 @@ static cushim_graph anew(uint32_t number, int index, int *releases, int is_longe
   cushim_owner owner = counted(releases);
   cushim_endpoint to = owned_slot(index, &owner);
   cushim_graph graph = NULL;
-  CHECK_OK(cushim_stream_fill(stream, &to, number, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(number), 1));
   append_in(stream, index, 1);
   if (is_longer) append_in(stream, index, 1);
   CHECK_OK(cushim_builder_end(builder, NULL));
@@ -557,11 +557,11 @@ static void invalidated(void) {
   cushim_owner owner = counted(&releases);
   cushim_endpoint to = owned_slot(0, &owner);
   CHECK_OK(cushim_driver_get_table(all.driver, CUSHIM_TABLE_LEGACY_STREAM, &cu));
-  CHECK_OK(cushim_stream_fill(stream, &to, 1, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(1), 1));
   CHECK_OK(cushim_stream_native(stream, &native));
   CHECK_STATUS(900, cu->cuStreamSynchronize_2000(native));
   to.owner = NULL;
-  CHECK_STATUS(901, cushim_stream_fill(stream, &to, 1, 4, 1));
+  CHECK_STATUS(901, cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(1), 1));
   CHECK_CONTAINS(last_message(), "memset node 0 was captured");
   CHECK_STATUS(901, cushim_builder_end(builder, &graph));
   CHECK_CONTAINS(last_message(), "memset node 0 was captured");

@@ -3,6 +3,9 @@
 
 #include <pthread.h>
 
+static const uint32_t pattern = 0x11223344;
+static const uint32_t one = 1;
+
 static cushim_endpoint kept_bytes(const void *bytes) {
   cushim_endpoint place = cushim_endpoint_host(bytes);
   place.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
@@ -134,10 +137,10 @@ static void memsets(void) {
   for (i = 0; i < 3; i++) {
     const int32_t bytes = 1 << i;
     to = cushim_endpoint_device(slot(i));
-    CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 0x11223344, bytes, (size_t)(4 / bytes), &nodes[i]));
+    CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, &pattern, bytes, (size_t)(4 / bytes), &nodes[i]));
   }
   to = cushim_endpoint_device(slot(4));
-  CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, 7, 4, 1, 3, &nodes[3]));
+  CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, CUSHIM_VALUE_32(7), 1, 3, &nodes[3]));
   for (i = 0; i < 4; i++) is_listed(graph, nodes[i], CUSHIM_NODE_FILL);
   CHECK(result_of(graph) == 0x44444444);
   CHECK(number_at(slot(1)) == 0x33443344 && number_at(slot(2)) == 0x11223344);
@@ -326,12 +329,12 @@ static void refusals(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, &to, &to, 0, &none));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, NULL, &to, 16, &none));
 
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &to, 1, 3, 1, &none));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 0, &none));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &nowhere, 1, 4, 1, &none));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &odd, 1, 4, 1, &none));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, 1, 4, 0, 2, &none));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, 1, 4, 2, 0, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &to, &one, 3, 1, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 0, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &nowhere, CUSHIM_VALUE_32(1), 1, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &odd, CUSHIM_VALUE_32(1), 1, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, CUSHIM_VALUE_32(1), 0, 2, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, CUSHIM_VALUE_32(1), 2, 0, &none));
 
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_event_record(graph, NULL, 0, NULL, &none));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_event_wait(graph, NULL, 0, (cushim_event)(void *)all.stream, &none));
@@ -437,6 +440,7 @@ static void too_much_to_keep(void) {
   static uint32_t host[4];
   cushim_graph graph = new_graph();
   cushim_node copy = NULL, box = NULL, function = NULL, node = (cushim_node)NOT_NULL;
+  cushim_exec exec;
   cushim_endpoint to = cushim_endpoint_device(memory), from = cushim_endpoint_host(host);
   cushim_region target, source;
   const cushim_extent tall = {16, (size_t)1 << 55, 1}, small = {4, 1, 1};
@@ -450,11 +454,17 @@ static void too_much_to_keep(void) {
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 16, &copy));
   CHECK_OK(cushim_graph_add_copy_3d(graph, NULL, 0, &target, &source, &small, &box));
   CHECK_OK(cushim_graph_add_host_function_bytes(graph, NULL, 0, no_op, host, 16, &function));
-  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_copy(copy, NULL, &to, &from, bytes));
-  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_copy_3d(box, NULL, &target, &source, &tall));
-  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_host_function_bytes(function, NULL, no_op, host, bytes));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_copy(copy, &to, &from, bytes));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_copy_3d(box, &target, &source, &tall));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_host_function_bytes(function, no_op, host, bytes));
   CHECK_CONTAINS(last_message(), "cannot be kept");
-  CHECK(result_of(graph) == 0);
+  exec = new_exec(graph);
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_exec_set_copy(exec, copy, &to, &from, bytes));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_exec_set_copy_3d(exec, box, &target, &source, &tall));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_exec_set_host_function_bytes(exec, function, no_op, host, bytes));
+  CHECK_CONTAINS(last_message(), "cannot be kept");
+  CHECK(result_of_exec(exec) == 0 && result_of(graph) == 0);
+  CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
 }
 

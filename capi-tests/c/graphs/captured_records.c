@@ -69,7 +69,7 @@ static void launch(const struct scene *scene, int and_begin) {
   begins = 0;
 }
 
-static void set_plain(const struct scene *scene) { CHECK_OK(cushim_node_set_host_function(scene->node, scene->exec, no_op, NULL, NULL)); }
+static void set_plain(const struct scene *scene) { CHECK_OK(cushim_exec_set_host_function(scene->exec, scene->node, no_op, NULL, NULL)); }
 
 static void end_capture(const struct scene *scene) {
   CUgraph captured = NULL;

@@ -4,6 +4,8 @@
  */
 #include "graphs.h"
 
+static const uint32_t one = 1;
+
 static cushim_resource pool;
 
 static cushim_arg numbered(const uint32_t *number) {
@@ -30,7 +32,7 @@ static void every_type(void) {
   const uint32_t digit = 7;
   const int three = 30;
   cushim_arg arg = numbered(&digit);
-  CHECK_OK(cushim_graph_add_fill_2d(graph, &fill, 1, &to, 8, 2, 4, 1, 2, &rows));
+  CHECK_OK(cushim_graph_add_fill_2d(graph, &fill, 1, &to, 8, CUSHIM_VALUE_32(2), 1, 2, &rows));
   to = cushim_endpoint_device(slot(16));
   CHECK_OK(cushim_graph_add_copy(graph, &rows, 1, &to, &from, 8, &copy));
   CHECK_OK(cushim_graph_add_event_record(graph, NULL, 0, all.event, &record));
@@ -39,39 +41,39 @@ static void every_type(void) {
   exec = new_exec(graph);
   untouched = new_exec(graph);
 
-  CHECK_OK(cushim_node_set_argument(kernel, exec, 1, &arg));
-  CHECK_OK(cushim_node_set_fill(fill, exec, NULL, 6, 4, 0));
+  CHECK_OK(cushim_exec_set_argument(exec, kernel, 1, &arg));
+  CHECK_OK(cushim_exec_set_fill(exec, fill, NULL, CUSHIM_VALUE_32(6), 0));
   to = cushim_endpoint_device(slot(32));
-  CHECK_OK(cushim_node_set_fill_2d(rows, exec, &to, 8, 3, 4, 1, 2));
+  CHECK_OK(cushim_exec_set_fill_2d(exec, rows, &to, 8, CUSHIM_VALUE_32(3), 1, 2));
   from = cushim_endpoint_device(slot(32));
-  CHECK_OK(cushim_node_set_copy(copy, exec, NULL, &from, 0));
-  CHECK_OK(cushim_node_set_event(record, exec, other));
-  CHECK_OK(cushim_node_set_event(wait, exec, other));
-  CHECK_OK(cushim_node_set_host_function_bytes(host, exec, call, &three, sizeof three));
+  CHECK_OK(cushim_exec_set_copy(exec, copy, NULL, &from, 0));
+  CHECK_OK(cushim_exec_set_event(exec, record, other));
+  CHECK_OK(cushim_exec_set_event(exec, wait, other));
+  CHECK_OK(cushim_exec_set_host_function_bytes(exec, host, call, &three, sizeof three));
   called = 0;
   CHECK(result_of_exec(exec) == 7 && number_at(slot(1)) == 6 && number_at(slot(8)) == 0 && called == 30);
   CHECK(number_at(slot(32)) == 3 && number_at(slot(33)) == 0 && number_at(slot(34)) == 3 && number_at(slot(16)) == 3);
   CHECK_OK(cushim_event_synchronize(other));
-  CHECK_OK(cushim_node_get_event(record, exec, &event, NULL));
+  CHECK_OK(cushim_exec_get_event(exec, record, &event, NULL));
   CHECK(is_same(event, other));
-  CHECK_OK(cushim_node_get_event(wait, NULL, &event, NULL));
+  CHECK_OK(cushim_node_get_event(wait, &event, NULL));
   CHECK(is_same(event, all.event));
-  CHECK_OK(cushim_node_get_fill(rows, exec, &told));
-  CHECK(told.value == 3 && told.height == 2 && told.to.address == slot(32));
-  CHECK_OK(cushim_node_get_fill(rows, NULL, &told));
-  CHECK(told.value == 2 && told.to.address == slot(8));
+  CHECK_OK(cushim_exec_get_fill(exec, rows, &told));
+  CHECK(told.value == 3 && told.height == 2 && told.destination.address == slot(32));
+  CHECK_OK(cushim_node_get_fill(rows, &told));
+  CHECK(told.value == 2 && told.destination.address == slot(8));
   called = 0;
   CHECK(result_of_exec(untouched) == 1 && number_at(slot(1)) == 5 && number_at(slot(8)) == 2 && number_at(slot(16)) == 0 && called == 1);
 
   /* The same in the graph: those that exist go on as they are. */
-  CHECK_OK(cushim_node_set_argument(kernel, NULL, 1, &arg));
-  CHECK_OK(cushim_node_set_fill(fill, NULL, NULL, 6, 4, 0));
+  CHECK_OK(cushim_node_set_argument(kernel, 1, &arg));
+  CHECK_OK(cushim_node_set_fill(fill, NULL, CUSHIM_VALUE_32(6), 0));
   to = cushim_endpoint_device(slot(32));
-  CHECK_OK(cushim_node_set_fill_2d(rows, NULL, &to, 8, 3, 4, 1, 2));
-  CHECK_OK(cushim_node_set_copy(copy, NULL, NULL, &from, 0));
-  CHECK_OK(cushim_node_set_event(record, NULL, other));
-  CHECK_OK(cushim_node_set_event(wait, NULL, other));
-  CHECK_OK(cushim_node_set_host_function(host, NULL, call, &called, NULL));
+  CHECK_OK(cushim_node_set_fill_2d(rows, &to, 8, CUSHIM_VALUE_32(3), 1, 2));
+  CHECK_OK(cushim_node_set_copy(copy, NULL, &from, 0));
+  CHECK_OK(cushim_node_set_event(record, other));
+  CHECK_OK(cushim_node_set_event(wait, other));
+  CHECK_OK(cushim_node_set_host_function(host, call, &called, NULL));
   called = 0;
   CHECK(result_of_exec(untouched) == 1 && number_at(slot(8)) == 2 && called == 1);
   called = 20; /* its own number once more */
@@ -106,37 +108,37 @@ static void parts_of_kernels(void) {
   CHECK(result_of_exec(exec) == 24);
   later = config;
   later.grid.x = 1;
-  CHECK_OK(cushim_node_set_kernel(node, exec, NULL, &later, NULL, 0));
+  CHECK_OK(cushim_exec_set_kernel(exec, node, NULL, &later, NULL, 0));
   CHECK(result_of_exec(exec) == 12);
   args[1] = numbered(&five);
-  CHECK_OK(cushim_node_set_kernel(node, exec, NULL, NULL, args, 2));
+  CHECK_OK(cushim_exec_set_kernel(exec, node, NULL, NULL, args, 2));
   CHECK(result_of_exec(exec) == 20);
   args[0] = CUSHIM_ARG(second);
-  CHECK_OK(cushim_node_set_argument(node, exec, 0, &args[0]));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 0, &args[0]));
   CHECK(result_of_exec(exec) == 0 && number_at(slot(1)) == 20);
   args[0] = CUSHIM_ARG(to);
-  CHECK_OK(cushim_node_set_kernel(node, exec, all.kernel, NULL, args, 2)); /* another kernel */
+  CHECK_OK(cushim_exec_set_kernel(exec, node, all.kernel, NULL, args, 2)); /* another kernel */
   later.block.x = 1;
-  CHECK_OK(cushim_node_set_kernel(node, exec, NULL, &later, NULL, 0));
+  CHECK_OK(cushim_exec_set_kernel(exec, node, NULL, &later, NULL, 0));
   CHECK(result_of_exec(exec) == 5);
-  CHECK_OK(cushim_node_set_kernel_packed(node, exec, add, NULL, &block, 12));
+  CHECK_OK(cushim_exec_set_kernel_packed(exec, node, add, NULL, &block, 12));
   CHECK(result_of_exec(exec) == 100);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel_packed(node, exec, NULL, NULL, &block, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_kernel_packed(exec, node, NULL, NULL, &block, 0));
   CHECK(strstr(last_message(), "device") == NULL);
-  CHECK_OK(cushim_node_get_kernel(node, exec, &told));
+  CHECK_OK(cushim_exec_get_kernel(exec, node, &told));
   CHECK(is_same(told.kernel, add) && told.config.grid.x == 1 && told.config.block.x == 1 && told.block_size == 12);
-  CHECK_OK(cushim_node_get_kernel(node, NULL, &told));
+  CHECK_OK(cushim_node_get_kernel(node, &told));
   CHECK(is_same(told.kernel, add) && told.config.grid.x == 2 && told.config.block.x == 4 && told.block_size == 0);
   if (version >= 12040) { /* the driver tells where each argument stands in the block */
     args[1] = numbered(&number);
-    CHECK_OK(cushim_node_set_argument(node, exec, 1, &args[1]));
+    CHECK_OK(cushim_exec_set_argument(exec, node, 1, &args[1]));
     CHECK(result_of_exec(exec) == 3);
   } else {
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, exec, 1, &args[1]));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_argument(exec, node, 1, &args[1]));
     CHECK_CONTAINS(last_message(), "one block");
   }
   /* A kernel without parameters takes an empty list. */
-  CHECK_OK(cushim_node_set_kernel(node, NULL, nothing, NULL, args, 0));
+  CHECK_OK(cushim_node_set_kernel(node, nothing, NULL, args, 0));
   CHECK(result_of(graph) == 0);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
@@ -165,7 +167,7 @@ static void refusals(void) {
   args[0] = owned_arg(&pointer, memory, &count);
   args[1] = numbered(&number);
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &place, &place, 4, &copy));
-  CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &place, 8, 1, 4, 1, 2, &rows));
+  CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &place, 8, CUSHIM_VALUE_32(1), 1, 2, &rows));
   CHECK_OK(cushim_graph_add_copy_3d(graph, &rows, 1, &region, &region, &extent, &box));
   exec = new_exec(graph);
   both[0] = NULL, both[1] = exec;
@@ -173,46 +175,46 @@ static void refusals(void) {
   for (i = 0; i < 2; i++) {
     cushim_exec at = both[i];
     config.block.x = 5000;
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(kernel, at, all.kernel, &config, args, 2));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_kernel, kernel, all.kernel, &config, args, 2));
     CHECK_CONTAINS(last_message(), "5000");
     config.block.x = 0;
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(kernel, at, NULL, &config, args, 2));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(kernel, at, add, NULL, NULL, 0));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_kernel, kernel, NULL, &config, args, 2));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_kernel, kernel, add, NULL, NULL, 0));
     CHECK_CONTAINS(last_message(), "without arguments");
-    CHECK_OK(cushim_node_set_kernel(kernel, at, all.kernel, NULL, NULL, 0));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(kernel, at, 1, &arg));
+    CHECK_OK(IN_GRAPH_OR_EXEC(at, set_kernel, kernel, all.kernel, NULL, NULL, 0));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_argument, kernel, 1, &arg));
     CHECK_CONTAINS(last_message(), "argument 1 takes 4 bytes, and 8 are given");
     CHECK(last_detail()->item == 1);
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(kernel, at, 2, &arg));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_argument, kernel, 2, &arg));
     CHECK(last_detail()->item == 2);
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(kernel, at, 0, NULL));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(kernel, at, &to, 1, 4, 1));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_argument, kernel, 0, NULL));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_fill, kernel, &to, CUSHIM_VALUE_32(1), 1));
     CHECK_CONTAINS(last_message(), "is no memset node, and cannot become one");
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(fill, at, all.kernel, NULL, args, 2));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_event(fill, at, all.event));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_event(fill, at, NULL));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_host_function(empty, at, call, NULL, &owner));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(fill, at, &to, 1, 3, 1));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(fill, at, NULL, 1, 4, (size_t)1 << 20));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_kernel, fill, all.kernel, NULL, args, 2));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_event, fill, all.event));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, IN_GRAPH_OR_EXEC(at, set_event, fill, NULL));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_host_function, empty, call, NULL, &owner));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_fill, fill, &to, &one, 3, 1));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_fill, fill, NULL, CUSHIM_VALUE_32(1), (size_t)1 << 20));
     CHECK_CONTAINS(last_message(), "left in its allocation");
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(rows, at, &to, 1, 4, 1));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_fill, rows, &to, CUSHIM_VALUE_32(1), 1));
     CHECK_CONTAINS(last_message(), "sets rows");
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(box, at, &to, &from, 4));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_copy, box, &to, &from, 4));
     CHECK_CONTAINS(last_message(), "a 2D or 3D copy");
     CHECK_CONTAINS(last_message(), "cushim_node_set_copy_3d");
     from = cushim_endpoint_host(&count);
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(copy, at, &to, &from, 4));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_copy, copy, &to, &from, 4));
     CHECK_CONTAINS(last_message(), "CUSHIM_ENDPOINT_KEEP_BYTES");
     from = owned_slot(2, &owner);
   }
   /* In an exec a copy of a box keeps its memory. */
   region.endpoint = cushim_endpoint_device(slot(16));
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy_3d(box, exec, &region, &region, &extent));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_set_copy_3d(exec, box, &region, &region, &extent));
   CHECK_CONTAINS(last_message(), "instantiate the graph again");
-  CHECK_OK(cushim_node_set_copy_3d(box, NULL, &region, &region, &extent));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(foreign, exec, all.kernel, NULL, args, 2));
+  CHECK_OK(cushim_node_set_copy_3d(box, &region, &region, &extent));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_kernel(exec, foreign, all.kernel, NULL, args, 2));
   later = add_append(graph, NULL, 0, 3);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(later, exec, all.kernel, NULL, args, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_kernel(exec, later, all.kernel, NULL, args, 2));
   CHECK_CONTAINS(last_message(), "added since");
   CHECK_OK(cushim_node_remove(later));
   CHECK(released(&count) == 0);
@@ -233,11 +235,11 @@ static void kept_bytes(void) {
   from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof values, &node));
   from.address = (uint64_t)(uintptr_t)more;
-  CHECK_OK(cushim_node_set_copy(node, NULL, NULL, &from, sizeof more));
+  CHECK_OK(cushim_node_set_copy(node, NULL, &from, sizeof more));
   memset(more, 0, sizeof more);
   CHECK(result_of(graph) == 5 && number_at(slot(3)) == 8);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(node, NULL, NULL, &from, 0)); /* how many are to be kept? */
-  CHECK_CONTAINS(last_message(), "from: ");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(node, NULL, &from, 0)); /* how many are to be kept? */
+  CHECK_CONTAINS(last_message(), "source: ");
   CHECK(result_of(graph) == 5);
   CHECK_OK(cushim_graph_destroy(graph));
 }
@@ -252,13 +254,13 @@ static void too_many_bytes(void) {
   int i;
   from.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof values, &copy));
-  CHECK_OK(cushim_graph_add_fill(graph, &copy, 1, &to, 1, 1, 1, &fill));
+  CHECK_OK(cushim_graph_add_fill(graph, &copy, 1, &to, CUSHIM_VALUE_8(1), 1, &fill));
   exec = new_exec(graph);
   for (i = 0; i < 2; i++) {
     const cushim_exec at = i == 0 ? NULL : exec;
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(copy, at, NULL, NULL, SIZE_MAX - 58));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_copy, copy, NULL, NULL, SIZE_MAX - 58));
     CHECK_CONTAINS(last_message(), "18446744073709551557 bytes from");
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(fill, at, NULL, 1, 1, SIZE_MAX - 58));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(at, set_fill, fill, NULL, CUSHIM_VALUE_8(1), SIZE_MAX - 58));
     CHECK_CONTAINS(last_message(), "18446744073709551557 bytes from");
   }
   CHECK(result_of_exec(exec) == 1 && number_at(slot(1)) == 2);
@@ -277,15 +279,15 @@ static void owners_in_graphs(void) {
   int i;
   for (i = 0; i < 3; i++) owners[i] = counted(&counts[i]);
   to = owned_slot(0, &owners[0]);
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, &node));
   to = owned_slot(0, &owners[1]);
-  CHECK_OK(cushim_node_set_fill(node, NULL, &to, 2, 4, 1));
+  CHECK_OK(cushim_node_set_fill(node, &to, CUSHIM_VALUE_32(2), 1));
   CHECK(released_soon(&counts[0], 1) == 1 && counts[1] == 0);
   exec = new_exec(graph);
-  CHECK_OK(cushim_node_set_fill(node, NULL, NULL, 3, 4, 0)); /* keeps its place, and so its owner */
+  CHECK_OK(cushim_node_set_fill(node, NULL, CUSHIM_VALUE_32(3), 0)); /* keeps its place, and so its owner */
   CHECK(released(&counts[1]) == 0);
   to = owned_slot(0, &owners[2]);
-  CHECK_OK(cushim_node_set_fill(node, NULL, &to, 4, 4, 1));
+  CHECK_OK(cushim_node_set_fill(node, &to, CUSHIM_VALUE_32(4), 1));
   CHECK(released(&counts[1]) == 0 && result_of_exec(exec) == 2 && result_of(graph) == 4);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK(released_soon(&counts[1], 1) == 1 && counts[2] == 0);
@@ -303,21 +305,21 @@ static void owners_in_execs(void) {
   cushim_node node = NULL;
   cushim_exec exec;
   struct busy busy;
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 0, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(0), 1, &node));
   exec = new_exec(graph);
   owner = counted(&counts[1]);
-  CHECK_OK(cushim_node_set_fill(node, exec, &to, 1, 4, 1));
+  CHECK_OK(cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32(1), 1));
   busy_begin(&busy, all.driver, all.stream);
   CHECK_OK(cushim_exec_launch(exec, all.stream));
   owner = counted(&counts[2]);
-  CHECK_OK(cushim_node_set_fill(node, exec, &to, 2, 4, 1));
+  CHECK_OK(cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32(2), 1));
   CHECK(released(&counts[1]) == 0);
   busy_end(&busy);
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(released_soon(&counts[1], 1) == 1 && counts[2] == 0);
   for (i = 3; i < TIMES; i++) {
     owner = counted(&counts[i]);
-    CHECK_OK(cushim_node_set_fill(node, exec, &to, (uint32_t)i, 4, 1));
+    CHECK_OK(cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32((uint32_t)i), 1));
     CHECK((int)result_of_exec(exec) == i);
   }
   for (i = 2; i < TIMES - 1; i++) CHECK(released_soon(&counts[i], 1) == 1);
@@ -339,25 +341,25 @@ static void after_the_graph(void) {
   cushim_node node = NULL;
   cushim_exec exec;
   cushim_fill_node told = CUSHIM_OPTIONS(cushim_fill_node);
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, &node));
   exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));
   owner = counted(&second);
-  CHECK_OK(cushim_node_set_fill(node, exec, &to, 2, 4, 1));
+  CHECK_OK(cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32(2), 1));
   CHECK(result_of_exec(exec) == 2 && released(&second) == 0);
   CHECK_OK(cushim_exec_launch(exec, stream));
   CHECK_OK(cushim_stream_destroy(stream));
   owner = counted(&third);
-  CHECK_OK(cushim_node_set_fill(node, exec, &to, 3, 4, 1));
+  CHECK_OK(cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32(3), 1));
   CHECK(result_of_exec(exec) == 3);
-  CHECK_OK(cushim_node_get_fill(node, exec, &told));
+  CHECK_OK(cushim_exec_get_fill(exec, node, &told));
   CHECK(told.value == 3);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, NULL, NULL, 4, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, NULL, CUSHIM_VALUE_32(4), 0));
   CHECK_CONTAINS(last_message(), "destroyed");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_remove(node));
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK(released_soon(&first, 1) == 1 && released_soon(&second, 1) == 1 && released_soon(&third, 1) == 1);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, NULL, NULL, 4, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, NULL, CUSHIM_VALUE_32(4), 0));
 }
 
 /* A node that was removed from the graph cannot be changed in the exec any more: the refusal names it. */
@@ -367,9 +369,9 @@ static void removed_nodes(void) {
   cushim_exec exec = new_exec(graph);
   CHECK_OK(cushim_set_label(node, "first"));
   CHECK_OK(cushim_node_remove(node));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, exec, NULL, 2, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_set_fill(exec, node, NULL, CUSHIM_VALUE_32(2), 0));
   CHECK_CONTAINS(last_message(), "first");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, NULL, NULL, 2, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, NULL, CUSHIM_VALUE_32(2), 0));
   CHECK(result_of_exec(exec) == 1);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
@@ -384,13 +386,13 @@ static void child_graphs(void) {
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, &inner));
   CHECK_OK(cushim_graph_get_nodes(inner, &node, 1, &count));
   exec = new_exec(graph);
-  CHECK_OK(cushim_node_set_fill(node, exec, NULL, 2, 4, 0));
+  CHECK_OK(cushim_exec_set_fill(exec, node, NULL, CUSHIM_VALUE_32(2), 0));
   CHECK(result_of_exec(exec) == 2 && result_of(graph) == 1);
-  CHECK_OK(cushim_node_set_fill(node, NULL, NULL, 3, 4, 0));
+  CHECK_OK(cushim_node_set_fill(node, NULL, CUSHIM_VALUE_32(3), 0));
   CHECK(result_of_exec(exec) == 2 && result_of(graph) == 3 && result_of(child) == 1);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(original, exec, NULL, 4, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_fill(exec, original, NULL, CUSHIM_VALUE_32(4), 0));
   if (version >= 11060) {
-    CHECK_OK(cushim_node_set_enabled(node, exec, 0));
+    CHECK_OK(cushim_exec_set_enabled(exec, node, 0));
     CHECK(result_of_exec(exec) == 0);
   }
   CHECK_OK(cushim_exec_destroy(exec));
@@ -407,16 +409,16 @@ static void other_children(void) {
   cushim_node node = NULL, plain = add_empty(graph, NULL);
   cushim_exec exec, untouched;
   add_number(child, NULL, 0, 1);
-  CHECK_OK(cushim_graph_add_fill(twin, NULL, 0, &to, 2, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(twin, NULL, 0, &to, CUSHIM_VALUE_32(2), 1, NULL));
   add_number(longer, add_number(longer, NULL, 0, 3), 0, 4);
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &node, NULL));
   exec = new_exec(graph);
   untouched = new_exec(graph);
-  CHECK_OK(cushim_node_set_child(node, exec, twin));
+  CHECK_OK(cushim_exec_set_child(exec, node, twin));
   CHECK(result_of_exec(exec) == 2 && result_of_exec(untouched) == 1 && result_of(graph) == 1);
-  CHECK(cushim_node_set_child(node, exec, longer) > 0); /* the driver refuses it */
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_child(plain, exec, twin));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_child(node, NULL, twin));
+  CHECK(cushim_exec_set_child(exec, node, longer) > 0); /* the driver refuses it */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_child(exec, plain, twin));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_set_child(NULL, node, twin));
   CHECK(result_of_exec(exec) == 2);
   CHECK_OK(cushim_graph_destroy(twin));
   CHECK(released(&count) == 0 && result_of_exec(exec) == 2);
@@ -451,8 +453,8 @@ static void buffers(void) {
   CHECK(result_of_exec(exec) == 4);
   args[0] = cushim_arg_buffer(second);
   from = cushim_endpoint_buffer(second, 0);
-  CHECK_OK(cushim_node_set_argument(nodes[0], exec, 0, &args[0]));
-  CHECK_OK(cushim_node_set_copy(nodes[1], exec, NULL, &from, 0));
+  CHECK_OK(cushim_exec_set_argument(exec, nodes[0], 0, &args[0]));
+  CHECK_OK(cushim_exec_set_copy(exec, nodes[1], NULL, &from, 0));
   CHECK_OK(cushim_buffer_destroy(second));
   CHECK(result_of_exec(exec) == 4 && result_of_exec(exec) == 44 && result_of(graph) == 44);
   CHECK_OK(cushim_graph_destroy(graph));

@@ -82,13 +82,13 @@ static void arguments(void) {
   CHECK(last_detail()->item == 1);
   CHECK_OK(cushim_set_label(node, "reader"));
   refused(exec, "reader", "argument 1", "freed");
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   launched(exec);
   freed(second);
   third = allocated(); /* perhaps at the same address */
   refused(exec, "reader", "argument 1", third == second ? "another allocation" : "freed");
   arg = owned_arg(&owned, third, &count);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   launched(exec);
   freed(third);
   refused(exec, "reader", "argument 1", "freed");
@@ -98,7 +98,7 @@ static void arguments(void) {
   third = allocated();
   place = cushim_endpoint_device(third + 16);
   arg = cushim_arg_endpoint(&place);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   launched(exec);
   CHECK_OK(cushim_node_remove(node));
   launched(exec);
@@ -119,7 +119,7 @@ static void other_types(void) {
   cushim_exec execs[3];
   cushim_memory_operation write;
   size_t count = 0;
-  CHECK_OK(cushim_graph_add_fill(fills, NULL, 0, &to, 1, 4, 1, &fill));
+  CHECK_OK(cushim_graph_add_fill(fills, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, &fill));
   CHECK_OK(cushim_graph_add_copy(child, NULL, 0, &to, &from, 4, NULL));
   CHECK_OK(cushim_graph_add_copy(child, NULL, 0, &from, &to, 4, NULL));
   CHECK_OK(cushim_graph_add_child(copies, NULL, 0, child, CUSHIM_CHILD_CLONE, &inner, NULL));
@@ -141,7 +141,7 @@ static void other_types(void) {
   refused(execs[0], "memset node 0", "memory to set", "freed");
   refused(execs[1], "copy node", "destination", "freed");
   if (version >= 11060) {
-    CHECK_OK(cushim_node_set_enabled(fill, execs[0], 0));
+    CHECK_OK(cushim_exec_set_enabled(execs[0], fill, 0));
     launched(execs[0]);
   }
   if (version >= 11070) {
@@ -211,7 +211,7 @@ static void nothing_wrong(void) {
   CHECK_OK(cushim_buffer_destroy(buffer));
   for (i = 0; i < 3; i++) {
     launched(exec);
-    CHECK_OK(cushim_node_set_argument(nodes[1], exec, 1, &args[1]));
+    CHECK_OK(cushim_exec_set_argument(exec, nodes[1], 1, &args[1]));
   }
   CHECK_OK(cushim_buffer_destroy(next));
   launched(exec);

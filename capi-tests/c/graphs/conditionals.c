@@ -204,7 +204,7 @@ static void reading_back(void) {
   cushim_graph wrapped = NULL;
   CUgraph native = NULL;
   uint64_t number = 0;
-  int32_t kind = -1;
+  cushim_conditional_kind kind = CUSHIM_CONDITIONAL_SWITCH;
   size_t count = 0;
   CHECK(type_of(node) == CUSHIM_NODE_CONDITIONAL);
   CHECK_OK(cushim_node_get_condition(node, &told, &kind));
@@ -396,7 +396,7 @@ static void removed_nodes(void) {
   for (i = 0; i < 2; i++) {
     owner = counted(&counts[i]);
     to = owned_slot(i, &owner);
-    CHECK_OK(cushim_graph_add_fill(i == 0 ? body : inner, NULL, 0, &to, 3, 4, 1, &node_in_body));
+    CHECK_OK(cushim_graph_add_fill(i == 0 ? body : inner, NULL, 0, &to, CUSHIM_VALUE_32(3), 1, &node_in_body));
   }
   exec = new_exec(graph);
   CHECK_OK(cushim_set_label(node_in_body, "deep"));
@@ -429,20 +429,20 @@ static void changes(void) {
   fill = add_number(body, NULL, 1, 2);
   in_body = add_append(body, fill, 0, 1);
   exec = new_exec(graph);
-  CHECK_OK(cushim_node_set_fill(fill, exec, NULL, 5, 4, 0));
+  CHECK_OK(cushim_exec_set_fill(exec, fill, NULL, CUSHIM_VALUE_32(5), 0));
   arg = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_node_set_argument(in_body, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, in_body, 1, &arg));
   CHECK(result_of_exec(exec) == 8 && number_at(slot(1)) == 5);
-  CHECK_OK(cushim_node_set_enabled(in_body, exec, 0));
+  CHECK_OK(cushim_exec_set_enabled(exec, in_body, 0));
   CHECK(result_of_exec(exec) == 0 && number_at(slot(1)) == 5);
   arg = CUSHIM_ARG(zero);
-  CHECK_OK(cushim_node_set_argument(setter, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, setter, 1, &arg));
   CHECK(result_of_exec(exec) == 0 && number_at(slot(1)) == 0);
   arg = condition_arg(other);
-  CHECK_OK(cushim_node_set_argument(setter, exec, 0, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, setter, 0, &arg));
   /* The exec has no condition that nothing used when it was made. */
   arg = condition_arg(new_condition(graph, 0));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(setter, exec, 0, &arg));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_argument(exec, setter, 0, &arg));
   CHECK_CONTAINS(last_message(), "instantiate the graph again");
   CHECK(result_of_exec(exec) == 0 && number_at(slot(1)) == 5);
   CHECK_OK(cushim_exec_destroy(exec));
@@ -456,7 +456,7 @@ static void kept_by_a_body(void) {
   cushim_endpoint to = owned_slot(0, &owner);
   cushim_graph graph = new_graph(), body = NULL, kept = NULL;
   cushim_node parent = NULL;
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, NULL));
   add_conditional(graph, NULL, new_condition(graph, 1), CUSHIM_CONDITIONAL_IF, 1, &body);
   CHECK_OK(cushim_graph_ref(body, &kept));
   CHECK_OK(cushim_graph_destroy(graph));
@@ -544,18 +544,18 @@ static void bound_to_what_is_around(void) {
   CHECK_OK(cushim_graph_get_parent(child_with(other, its_own, 1, &its_setter), &taking));
   CHECK_OK(cushim_exec_create(other, NULL, &exec, NULL));
   if (is_software(all.driver)) { /* 580 numbers the conditions of each graph from 1, so that there the exec has one of that number */
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_child(taking, exec, in_body));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_child(exec, taking, in_body));
     CHECK_CONTAINS(last_message(), "cannot be taken over: kernel ");
   }
   CHECK_OK(cushim_exec_destroy(exec));
   /* Once it sets nothing there, the driver is asked; and again not. */
   arg = CUSHIM_ARG(number);
-  CHECK_OK(cushim_node_set_argument(setter, NULL, 0, &arg));
+  CHECK_OK(cushim_node_set_argument(setter, 0, &arg));
   CHECK_OK(cushim_graph_get_nodes(deeper, &its_setter, 1, &count));
-  CHECK_OK(cushim_node_set_argument(its_setter, NULL, 0, &arg));
+  CHECK_OK(cushim_node_set_argument(its_setter, 0, &arg));
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_clone(bound, &clone)); /* that is the driver's word: there is a condition around it */
   arg = condition_arg(outer);
-  CHECK_OK(cushim_node_set_argument(its_setter, NULL, 0, &arg));
+  CHECK_OK(cushim_node_set_argument(its_setter, 0, &arg));
   refused_alone(bound);
   CHECK_OK(cushim_graph_destroy(other));
   CHECK_OK(cushim_graph_destroy(graph));
@@ -589,7 +589,7 @@ static void as_a_number(void) {
     add_append(body, NULL, 0, 1);
     CHECK(result_of(graph) == 1);
     if (!packed || version >= 12040) { /* before, nobody knows where a block has which argument */
-      CHECK_OK(cushim_node_get_arguments(told, NULL, known, 2, &count, room, sizeof room, NULL));
+      CHECK_OK(cushim_node_get_arguments(told, known, 2, &count, room, sizeof room, NULL));
       CHECK(count == 2 && known[0].kind == CUSHIM_ARG_BYTES && *(const uint64_t *)known[0].value == block.condition);
     }
     CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_clone(inner, &clone));

@@ -32,13 +32,13 @@ static void nodes(void) {
   says(kernel, "kernel node \"first\"");
   says(kernel, "kernel append");
   config.shared_bytes = 1024;
-  CHECK_OK(cushim_node_set_kernel(kernel, NULL, NULL, &config, NULL, 0));
+  CHECK_OK(cushim_node_set_kernel(kernel, NULL, &config, NULL, 0));
   says(kernel, "1024 bytes of dynamic shared memory");
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 64, &copy));
   says(copy, "64 bytes from device memory at 0x");
   CHECK_OK(cushim_graph_add_copy_3d(graph, NULL, 0, &box_to, &box_from, &box, &rows));
   says(rows, "4 rows of 16 bytes");
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 7, 4, 9, &fill));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(7), 9, &fill));
   says(fill, "9 values of 4 bytes at 0x");
   CHECK_OK(cushim_set_label(all.event, "tick"));
   CHECK_OK(cushim_graph_add_event_record(graph, NULL, 0, all.event, &event));

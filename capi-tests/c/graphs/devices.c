@@ -88,33 +88,33 @@ static void built(void) {
   CHECK_OK(add_there(graph, NULL, there.a, 4, &second));
   both[0] = first, both[1] = second;
   CHECK_OK(cushim_graph_add_copy(graph, both, 2, &to, &from, 4, &copy));
-  CHECK_OK(cushim_graph_add_fill(graph, &copy, 1, &set, 9, 4, 1, &fill));
+  CHECK_OK(cushim_graph_add_fill(graph, &copy, 1, &set, CUSHIM_VALUE_32(9), 1, &fill));
   CHECK_OK(cushim_graph_add_event_record(graph, &fill, 1, all.event, NULL));
   exec = new_exec(graph);
   clear_both();
   run(exec);
   CHECK(number_at(memory) == 3 && number_there(there.a) == 4 && number_there(there.b) == 3 && number_there(there.b + 8) == 9);
   /* In the other device's stream, with an argument of each kernel changed. */
-  CHECK_OK(cushim_node_set_argument(first, exec, 1, &arg));
-  CHECK_OK(cushim_node_set_argument(second, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, first, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, second, 1, &arg));
   clear_both();
   CHECK_OK(cushim_exec_launch(exec, there.stream));
   CHECK_OK(cushim_stream_synchronize(there.stream));
   CHECK(number_at(memory) == 7 && number_there(there.a) == 7 && number_there(there.b) == 7);
   /* Other memory on the same device is taken; the other way round is refused, and so is another device for a kernel. */
   to = cushim_endpoint_device(there.b + 16);
-  CHECK_OK(cushim_node_set_copy(copy, exec, &to, NULL, 0));
+  CHECK_OK(cushim_exec_set_copy(exec, copy, &to, NULL, 0));
   clear_both();
   run(exec);
   CHECK(number_there(there.b) == 0 && number_there(there.b + 16) == 7);
   to = cushim_endpoint_device(memory), from = cushim_endpoint_device(there.a);
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy(copy, exec, &to, &from, 0));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_set_copy(exec, copy, &to, &from, 0));
   CHECK_CONTAINS(last_message(), "keeps its direction");
   args[0] = CUSHIM_ARG(pointer);
   args[1] = arg;
   config.grid.x = config.block.x = 1;
   config.context = there.context;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_kernel(first, exec, there.append, &config, args, 2));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_set_kernel(exec, first, there.append, &config, args, 2));
   CHECK_CONTAINS(last_message(), "keeps its device");
   clear_both();
   run(exec);
@@ -132,13 +132,13 @@ static void other_destination(void) {
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 4, &copy));
   exec = new_exec(graph);
   to = cushim_endpoint_device(slot(8));
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_copy(copy, exec, &to, NULL, 0));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_set_copy(exec, copy, &to, NULL, 0));
   if (can_access) {
     CHECK_OK(cushim_context_enable_peer_access(all.context, there.context));
     CHECK_OK(cushim_context_enable_peer_access(there.context, all.context));
     CHECK_OK(cushim_exec_destroy(exec));
     exec = new_exec(graph);
-    CHECK_OK(cushim_node_set_copy(copy, exec, &to, NULL, 0));
+    CHECK_OK(cushim_exec_set_copy(exec, copy, &to, NULL, 0));
     clear_both();
     CHECK_OK(set_bytes(all.context, memory, 1, 4));
     run(exec);

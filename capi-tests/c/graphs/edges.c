@@ -26,7 +26,7 @@ static int is_between(cushim_graph graph, cushim_node from, cushim_node to) {
   size_t count = 0, i;
   int found = 0;
   CHECK_OK(cushim_graph_get_edges(graph, edges, 64, &count));
-  for (i = 0; i < count && i < 64; i++) found += edges[i].from == from && edges[i].to == to;
+  for (i = 0; i < count && i < 64; i++) found += edges[i].from_node == from && edges[i].to_node == to;
   return found;
 }
 
@@ -75,7 +75,7 @@ static void rewired(void) {
   CHECK_OK(cushim_node_get_dependencies(last, edges, 4, &count));
   CHECK(count == 2 && edge_count(graph) == 2 && is_between(graph, a, last) && is_between(graph, b, last));
   CHECK_OK(cushim_node_get_dependents(a, edges, 4, &count));
-  CHECK(count == 1 && edges[0].from == a && edges[0].to == last && edges[0].type == 0);
+  CHECK(count == 1 && edges[0].from_node == a && edges[0].to_node == last && edges[0].type == 0);
   CHECK(result_of(graph) == 42);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_kernel_destroy(sum));
@@ -223,9 +223,9 @@ static void data(void) {
     CHECK_OK(cushim_node_set_dependencies(second, &first, 1)); /* an edge that stays keeps its data */
     CHECK_OK(cushim_node_get_dependencies(second, &read, 1, &count));
     CHECK(count == 1 && memcmp(&read, &edge, sizeof read) == 0);
-    edge.from = empty;
+    edge.from_node = empty;
     CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_graph_add_edges(graph, &edge, 1));
-    edge.from = first;
+    edge.from_node = first;
     CHECK(result_of(graph) == 1 && number_at(slot(1)) == 2);
     CHECK_OK(cushim_graph_remove_edges(graph, &edge, 1));
     CHECK(edge_count(graph) == 0);
@@ -257,7 +257,7 @@ static void half_way(void) {
   CHECK(count == 1 && memcmp(&read, &edge, sizeof read) == 0);
   CHECK_OK(cushim_node_set_dependencies(last, &other, 1));
   CHECK_OK(cushim_graph_get_edges(graph, &read, 1, &count));
-  CHECK(count == 1 && read.from == other && read.to == last && read.from_port == 0);
+  CHECK(count == 1 && read.from_node == other && read.to_node == last && read.from_port == 0);
   CHECK_OK(cushim_graph_destroy(graph));
 }
 

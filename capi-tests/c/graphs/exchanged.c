@@ -15,13 +15,13 @@ static cushim_buffer counted_buffer(int index, int *count) {
 static cushim_status add_owned_fill(cushim_graph graph, int index, int *count, cushim_node *node) {
   const cushim_owner owner = counted(count);
   const cushim_endpoint to = owned_slot(index, &owner);
-  return cushim_graph_add_fill(graph, NULL, 0, &to, 7, 4, 1, node);
+  return cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(7), 1, node);
 }
 
 static cushim_status set_owned_fill(cushim_node node, cushim_exec exec, int index, int *count) {
   const cushim_owner owner = counted(count);
   const cushim_endpoint to = owned_slot(index, &owner);
-  return cushim_node_set_fill(node, exec, &to, 7, 4, 1);
+  return cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32(7), 1);
 }
 
 /* Each is released as soon as nobody uses it: not the definition, not this exec, nor another one. */
@@ -66,7 +66,7 @@ static void in_flight(void) {
   CHECK(released(&first) == 0);
   busy_end(&busy);
   CHECK(released_soon(&first, 1) == 1);
-  CHECK_OK(cushim_node_set_fill(node, exec, NULL, 8, 4, 0)); /* another value, at the same place */
+  CHECK_OK(cushim_exec_set_fill(exec, node, NULL, CUSHIM_VALUE_32(8), 0)); /* another value, at the same place */
   CHECK(released(&second) == 0);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK(released_soon(&second, 1) == 1);
@@ -91,15 +91,15 @@ static void parts(void) {
   CHECK_OK(cushim_kernel_destroy(sum));
   run(exec);
   arg = owned_arg(&pointer, slot(2), &refused);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, exec, 2, &arg));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_argument(exec, node, 2, &arg));
   arg = CUSHIM_ARG(narrow);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_argument(exec, node, 1, &arg));
   CHECK(released(&to) == 0 && released(&from) == 0 && released(&refused) == 0);
   arg = owned_arg(&pointer, slot(2), &other);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   CHECK(released_soon(&from, 1) == 1 && released(&to) == 0 && released(&other) == 0);
   arg = CUSHIM_ARG(plain); /* which nobody keeps */
-  CHECK_OK(cushim_node_set_argument(node, exec, 0, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 0, &arg));
   CHECK(released_soon(&to, 1) == 1 && released(&other) == 0);
   clear_memory();
   CHECK_OK(set_bytes(all.context, slot(2), 1, 4));
@@ -125,10 +125,10 @@ static void values(void) {
   exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));
   arg = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   CHECK(released(&to) == 0);
   arg = CUSHIM_ARG(plain);
-  CHECK_OK(cushim_node_set_argument(node, exec, 0, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 0, &arg));
   CHECK(released_soon(&to, 1) == 1);
   clear_memory();
   run(exec);
@@ -148,11 +148,11 @@ static void buffers(void) {
   size_t count = 0;
   for (i = 0; i < 3; i++) buffer[i] = counted_buffer(16 * i, &ends[i]);
   to = cushim_endpoint_buffer(buffer[0], 0);
-  for (i = 0; i < 2; i++) CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 7, 4, 1, &nodes[i]));
+  for (i = 0; i < 2; i++) CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(7), 1, &nodes[i]));
   exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));
   to = cushim_endpoint_buffer(buffer[1], 0);
-  CHECK_OK(cushim_node_set_fill(nodes[0], exec, &to, 7, 4, 1));
+  CHECK_OK(cushim_exec_set_fill(exec, nodes[0], &to, CUSHIM_VALUE_32(7), 1));
   run(exec);
   CHECK_OK(cushim_exec_rebind(exec, buffer[1], buffer[2], &count));
   CHECK(count == 1);
@@ -203,7 +203,7 @@ static void of_a_child(void) {
   CHECK_OK(cushim_graph_get_nodes(inner, &node, 1, &count));
   exec = new_exec(graph);
   run(exec);
-  CHECK_OK(cushim_node_set_child(parent, exec, other));
+  CHECK_OK(cushim_exec_set_child(exec, parent, other));
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_graph_destroy(child));
   CHECK_OK(cushim_graph_destroy(other));
@@ -228,8 +228,8 @@ static void of_a_removed_node(void) {
   size_t count = 0;
   int i;
   for (i = 0; i < 2; i++) {
-    CHECK_OK(cushim_graph_add_fill(child, NULL, 0, &to, 1, 4, 1, NULL));
-    CHECK_OK(cushim_graph_add_fill(other, NULL, 0, &to, 2, 4, 1, NULL));
+    CHECK_OK(cushim_graph_add_fill(child, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, NULL));
+    CHECK_OK(cushim_graph_add_fill(other, NULL, 0, &to, CUSHIM_VALUE_32(2), 1, NULL));
   }
   CHECK_OK(add_owned_fill(graph, 0, &first, &node));
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &parent, &inner));
@@ -240,11 +240,11 @@ static void of_a_removed_node(void) {
   /* An edge that comes and goes in the definition: which nodes are which in the exec is not known any more. */
   CHECK_OK(cushim_graph_get_nodes(inner, inside, 2, &count));
   memset(&edge, 0, sizeof edge);
-  edge.from = inside[0];
-  edge.to = inside[1];
+  edge.from_node = inside[0];
+  edge.to_node = inside[1];
   CHECK_OK(cushim_graph_add_edges(inner, &edge, 1));
   CHECK_OK(cushim_graph_remove_edges(inner, &edge, 1));
-  CHECK_OK(cushim_node_set_child(parent, exec, other));
+  CHECK_OK(cushim_exec_set_child(exec, parent, other));
   run(exec);
   CHECK(released(&second) == 0);
   clear_memory();
@@ -273,7 +273,7 @@ static void younger_owners(int is_shared) {
   CHECK_OK(cushim_node_set_owner(node, 1, &owner));
   args[0] = owned_arg(&pointer, slot(1), &set);
   args[1] = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_node_set_argument(node, exec, 0, &args[0]));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 0, &args[0]));
   CHECK(released(&since) == 0);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK(released_soon(&since, 1) == 1 && released(&set) == 0);

@@ -223,36 +223,36 @@ static void enabled(void) {
   exec = new_exec(graph);
   second = new_exec(graph);
   if (version < 11060) {
-    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_get_enabled(kernel, exec, &is_enabled));
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_exec_get_enabled(exec, kernel, &is_enabled));
     CHECK(is_enabled == 0);
-    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_enabled(kernel, exec, 0));
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_exec_set_enabled(exec, kernel, 0));
     CHECK_CONTAINS(last_message(), "11.6");
   } else {
-    CHECK_OK(cushim_node_get_enabled(kernel, exec, &is_enabled));
+    CHECK_OK(cushim_exec_get_enabled(exec, kernel, &is_enabled));
     CHECK(is_enabled == 1);
-    CHECK_OK(cushim_node_set_enabled(kernel, exec, 0));
-    CHECK_OK(cushim_node_set_enabled(kernel, exec, 0));
-    CHECK_OK(cushim_node_set_enabled(fill, exec, 0));
-    CHECK_OK(cushim_node_get_enabled(kernel, exec, &is_enabled));
+    CHECK_OK(cushim_exec_set_enabled(exec, kernel, 0));
+    CHECK_OK(cushim_exec_set_enabled(exec, kernel, 0));
+    CHECK_OK(cushim_exec_set_enabled(exec, fill, 0));
+    CHECK_OK(cushim_exec_get_enabled(exec, kernel, &is_enabled));
     CHECK(is_enabled == 0);
     CHECK(result_of_exec(exec) == 2 && number_at(slot(1)) == 0 && number_at(slot(2)) == 0);
     CHECK(result_of_exec(second) == 12 && number_at(slot(1)) == 5 && number_at(slot(2)) == 5);
-    CHECK_OK(cushim_node_set_enabled(fill, exec, 1));
-    CHECK_OK(cushim_node_set_enabled(copy, exec, 0));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_enabled(copy, exec, 2));
+    CHECK_OK(cushim_exec_set_enabled(exec, fill, 1));
+    CHECK_OK(cushim_exec_set_enabled(exec, copy, 0));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_enabled(exec, copy, 2));
     CHECK_CONTAINS(last_message(), "enabled is 2");
     CHECK(result_of_exec(exec) == 2 && number_at(slot(1)) == 5 && number_at(slot(2)) == 0);
-    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_enabled(empty, exec, 0));
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_set_enabled(exec, empty, 0));
     CHECK_CONTAINS(last_message(), "Only kernel, copy and memset nodes");
-    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_get_enabled(empty, exec, &is_enabled));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_enabled(foreign, exec, 0));
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_get_enabled(exec, empty, &is_enabled));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_enabled(exec, foreign, 0));
     CHECK_CONTAINS(last_message(), "no node of the graph");
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_get_enabled(foreign, exec, &is_enabled));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_enabled(kernel, NULL, 0));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_get_enabled(exec, foreign, &is_enabled));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_set_enabled(NULL, kernel, 0));
     later = add_append(graph, NULL, 0, 3);
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_enabled(later, exec, 0));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_enabled(exec, later, 0));
     CHECK_OK(cushim_node_remove(after));
-    CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_enabled(after, exec, 0));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_set_enabled(exec, after, 0));
     CHECK(result_of_exec(exec) == 2);
   }
   CHECK_OK(cushim_exec_destroy(exec));
@@ -267,7 +267,7 @@ static cushim_graph pair(uint32_t value, int *count) {
   cushim_owner owner = counted(count);
   cushim_endpoint to = owned_slot(0, &owner);
   cushim_node first = NULL;
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, value, 4, 1, &first));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(value), 1, &first));
   add_append(graph, first, 0, 9);
   return graph;
 }
@@ -288,10 +288,10 @@ static void updates(void) {
   CHECK_OK(cushim_graph_destroy(other));
   CHECK(released(&second) == 0);
   /* It still answers to its own nodes. */
-  CHECK_OK(cushim_node_set_fill(nodes[0], exec, NULL, 6, 4, 0));
+  CHECK_OK(cushim_exec_set_fill(exec, nodes[0], NULL, CUSHIM_VALUE_32(6), 0));
   CHECK(result_of_exec(exec) == 69);
   /* Its own graph, changed. */
-  CHECK_OK(cushim_node_set_fill(nodes[0], NULL, NULL, 7, 4, 0));
+  CHECK_OK(cushim_node_set_fill(nodes[0], NULL, CUSHIM_VALUE_32(7), 0));
   CHECK(result_of_exec(exec) == 69 && result_of_exec(untouched) == 39);
   CHECK_OK(cushim_exec_update(exec, graph, NULL));
   CHECK(result_of_exec(exec) == 79);
@@ -324,7 +324,7 @@ static void refused_updates(void) {
   CHECK_OK(cushim_graph_destroy(other));
   CHECK(released_soon(&second, 1) == 1);
   CHECK_OK(cushim_graph_get_nodes(graph, nodes, 2, &count));
-  CHECK_OK(cushim_node_set_fill(nodes[0], exec, NULL, 5, 4, 0));
+  CHECK_OK(cushim_exec_set_fill(exec, nodes[0], NULL, CUSHIM_VALUE_32(5), 0));
   CHECK(result_of_exec(exec) == 59);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_update(exec, NULL, &result));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_update(exec, other, &result));
@@ -346,7 +346,7 @@ static void *use(void *data) {
   int i;
   for (i = 0; i < 100; i++) {
     CHECK_OK(cushim_exec_launch(shared, stream));
-    CHECK_OK(cushim_node_set_fill(shared_node, shared, NULL, (uint32_t)i, 4, 0));
+    CHECK_OK(cushim_exec_set_fill(shared, shared_node, NULL, CUSHIM_VALUE_32((uint32_t)i), 0));
     CHECK_OK(cushim_exec_update(shared, shared_graph, NULL));
   }
   CHECK_OK(cushim_stream_synchronize(stream));

@@ -115,9 +115,9 @@ static void a_changed_node(void) {
   cushim_node node = NULL;
   CHECK_OK(cushim_graph_add_host_function(graph, NULL, 0, no_op, NULL, NULL, &node));
   CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));
-  CHECK_OK(cushim_node_set_host_function(node, exec, no_op, NULL, &owner));
+  CHECK_OK(cushim_exec_set_host_function(exec, node, no_op, NULL, &owner));
   CHECK_OK(cushim_exec_launch(exec, all.stream));
-  CHECK_OK(cushim_node_set_host_function(node, exec, no_op, NULL, NULL));
+  CHECK_OK(cushim_exec_set_host_function(exec, node, no_op, NULL, NULL));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(flushed(UINT64_MAX) == 1 && released(&count) == before + 1);
   CHECK_OK(cushim_exec_destroy(exec));

@@ -153,15 +153,15 @@ static void read_back(void) {
   CHECK(memcmp(nodes, again, count * sizeof *nodes) == 0 && nodes[0] != kernel);
   CHECK(type_of(nodes[0]) == CUSHIM_NODE_KERNEL && type_of(nodes[1]) == CUSHIM_NODE_FILL && type_of(nodes[2]) == CUSHIM_NODE_COPY);
   CHECK(type_of(nodes[3]) == CUSHIM_NODE_EVENT_RECORD && type_of(nodes[4]) == CUSHIM_NODE_CHILD);
-  CHECK_OK(cushim_node_get_kernel(nodes[0], NULL, &run_by));
+  CHECK_OK(cushim_node_get_kernel(nodes[0], &run_by));
   CHECK(run_by.config.grid.x == 1 && run_by.config.block.x == 1);
-  CHECK_OK(cushim_node_get_arguments(nodes[0], NULL, args, 2, &count, values, sizeof values, NULL));
+  CHECK_OK(cushim_node_get_arguments(nodes[0], args, 2, &count, values, sizeof values, NULL));
   CHECK(version < 12040 || (count == 2 && *(const uint64_t *)args[0].value == memory && *(const uint32_t *)args[1].value == 7));
-  CHECK_OK(cushim_node_get_fill(nodes[1], NULL, &filled));
-  CHECK(filled.value == 42 && filled.value_bytes == 4 && filled.to.address == slot(1) && filled.width == 1);
-  CHECK_OK(cushim_node_get_copy(nodes[2], NULL, &copied));
-  CHECK(copied.to.endpoint.address == slot(8) && copied.from.endpoint.address == slot(16) && copied.extent.width == 16);
-  CHECK_OK(cushim_node_get_event(nodes[3], NULL, &event, &recorded));
+  CHECK_OK(cushim_node_get_fill(nodes[1], &filled));
+  CHECK(filled.value == 42 && filled.value_size == 4 && filled.destination.address == slot(1) && filled.width == 1);
+  CHECK_OK(cushim_node_get_copy(nodes[2], &copied));
+  CHECK(copied.destination.endpoint.address == slot(8) && copied.source.endpoint.address == slot(16) && copied.extent.width == 16);
+  CHECK_OK(cushim_node_get_event(nodes[3], &event, &recorded));
   CHECK_OK(cushim_event_native(all.event, &native_event));
   CHECK(recorded == native_event);
   inner = inner_of(nodes[4]);
@@ -192,16 +192,16 @@ static void parts_of_kernels(void) {
   for (at = 0; at < 2; at++) {
     cushim_exec where = at == 0 ? exec : NULL;
     if (version >= 12040) {
-      CHECK_OK(cushim_node_set_kernel(node, where, NULL, &config, NULL, 0));
-      CHECK_OK(cushim_node_set_argument(node, where, 1, &args[1]));
+      CHECK_OK(IN_GRAPH_OR_EXEC(where, set_kernel, node, NULL, &config, NULL, 0));
+      CHECK_OK(IN_GRAPH_OR_EXEC(where, set_argument, node, 1, &args[1]));
     } else {
-      CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(node, where, NULL, &config, NULL, 0));
+      CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(where, set_kernel, node, NULL, &config, NULL, 0));
       CHECK_CONTAINS(last_message(), "give all of them");
-      CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, where, 1, &args[1]));
+      CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, IN_GRAPH_OR_EXEC(where, set_argument, node, 1, &args[1]));
       CHECK_CONTAINS(last_message(), "give all of them");
       CHECK(at != 0 || result_of_exec(exec) == 7);
-      CHECK_OK(cushim_node_set_kernel(node, where, all.kernel, NULL, args, 2));
-      CHECK_OK(cushim_node_set_kernel(node, where, NULL, &config, NULL, 0));
+      CHECK_OK(IN_GRAPH_OR_EXEC(where, set_kernel, node, all.kernel, NULL, args, 2));
+      CHECK_OK(IN_GRAPH_OR_EXEC(where, set_kernel, node, NULL, &config, NULL, 0));
     }
     CHECK(at == 0 ? result_of_exec(exec) == 8 : result_of(wrapped) == 8);
   }
@@ -227,14 +227,14 @@ static void refused_half_way(const struct control *control) {
   wrapped = foreign_copy(graph);
   CHECK_OK(cushim_graph_get_nodes(wrapped, &node, 1, &count));
   CHECK(control->fault_set("cuGraphKernelNodeSetAttribute=1") == 0);
-  CHECK_STATUS(1, cushim_node_set_kernel(node, NULL, all.kernel, &config, args, 2));
+  CHECK_STATUS(1, cushim_node_set_kernel(node, all.kernel, &config, args, 2));
   control->fault_clear();
   CHECK(result_of(wrapped) == 7);
   CHECK(control->fault_set("cuGraphKernelNodeSetParams=1;cuGraphNodeSetParams=1") == 0);
-  CHECK_STATUS(1, cushim_node_set_kernel(node, NULL, all.kernel, &config, args, 2));
+  CHECK_STATUS(1, cushim_node_set_kernel(node, all.kernel, &config, args, 2));
   control->fault_clear();
   CHECK(result_of(wrapped) == 7);
-  CHECK_OK(cushim_node_set_kernel(node, NULL, all.kernel, &config, args, 2));
+  CHECK_OK(cushim_node_set_kernel(node, all.kernel, &config, args, 2));
   CHECK(result_of(wrapped) == 8);
   CHECK_OK(cushim_graph_destroy(wrapped));
   CHECK_OK(cushim_graph_destroy(graph));
@@ -289,7 +289,7 @@ static void changed(void) {
   CHECK_OK(cushim_node_set_owner(nodes[1], 0, &owner));
   CHECK_OK(cushim_node_get_owner(nodes[1], 0, &data));
   CHECK(data == &count);
-  CHECK_OK(cushim_node_set_fill(nodes[1], NULL, NULL, 9, 4, 0));
+  CHECK_OK(cushim_node_set_fill(nodes[1], NULL, CUSHIM_VALUE_32(9), 0));
   exec = new_exec(wrapped);
   CHECK_OK(cushim_graph_destroy(wrapped));
   CHECK(result_of_exec(exec) == 3 && number_at(slot(1)) == 9);
@@ -354,13 +354,13 @@ static void removed(void) {
   CHECK_OK(cushim_node_remove(nodes[0]));
   CHECK_OK(cushim_node_remove(nodes[1]));
   CHECK_OK(cushim_node_remove(nodes[2]));
-  CHECK_OK(cushim_node_get_fill(nodes[0], NULL, &filled));
-  CHECK(filled.value == 42 && filled.to.address == slot(1));
-  CHECK_OK(cushim_node_get_fill(below, NULL, &filled));
-  CHECK(filled.value == 43 && filled.to.address == slot(2));
-  CHECK_OK(cushim_node_get_kernel(nodes[1], NULL, &run_by));
+  CHECK_OK(cushim_node_get_fill(nodes[0], &filled));
+  CHECK(filled.value == 42 && filled.destination.address == slot(1));
+  CHECK_OK(cushim_node_get_fill(below, &filled));
+  CHECK(filled.value == 43 && filled.destination.address == slot(2));
+  CHECK_OK(cushim_node_get_kernel(nodes[1], &run_by));
   CHECK(run_by.config.grid.x == 1 && run_by.config.block.x == 1);
-  CHECK_OK(cushim_node_get_arguments(nodes[1], NULL, args, 2, &count, values, sizeof values, NULL));
+  CHECK_OK(cushim_node_get_arguments(nodes[1], args, 2, &count, values, sizeof values, NULL));
   CHECK(version < 12040 || (count == 2 && *(const uint32_t *)args[1].value == 7));
   CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_node_remove(below));
   CHECK_OK(cushim_graph_destroy(wrapped));
@@ -379,7 +379,7 @@ static void conditional(void) {
   cushim_graph graph, bodies[2] = {NULL};
   cushim_node node = NULL, parent = NULL;
   cushim_condition condition = (cushim_condition)NOT_NULL, again = NULL;
-  int32_t kind = -1;
+  cushim_conditional_kind kind = CUSHIM_CONDITIONAL_SWITCH;
   uint64_t told = 0;
   size_t count = 0;
   if (version < 12030) return;

@@ -63,7 +63,7 @@ static void of_buffer(struct scene *scene, cushim_resource resource) {
   scene->from = new_buffer(resource);
   scene->to = new_buffer(resource);
   to = cushim_endpoint_buffer(scene->from, 0);
-  CHECK_OK(cushim_graph_add_fill(scene->graph, NULL, 0, &to, 7, 4, 16, &scene->node));
+  CHECK_OK(cushim_graph_add_fill(scene->graph, NULL, 0, &to, CUSHIM_VALUE_32(7), 16, &scene->node));
 }
 
 static void of_pool(struct scene *scene) { of_buffer(scene, pool); }
@@ -133,11 +133,11 @@ static void rebind(struct scene *scene) {
   scene->from = scene->to = NULL;
 }
 
-static void set(struct scene *scene) { CHECK_OK(cushim_node_set_host_function(scene->node, scene->exec, no_op, NULL, NULL)); }
+static void set(struct scene *scene) { CHECK_OK(cushim_exec_set_host_function(scene->exec, scene->node, no_op, NULL, NULL)); }
 
 static void set_twice(struct scene *scene) {
   cushim_owner owner = counted(&count);
-  CHECK_OK(cushim_node_set_host_function(scene->node, scene->exec, no_op, NULL, &owner));
+  CHECK_OK(cushim_exec_set_host_function(scene->exec, scene->node, no_op, NULL, &owner));
   CHECK_OK(cushim_exec_launch(scene->exec, stream));
   set(scene);
 }
@@ -165,7 +165,7 @@ static void update(struct scene *scene) {
   destroy_graph(scene);
 }
 
-static void set_child(struct scene *scene) { CHECK_OK(cushim_node_set_child(scene->node, scene->exec, scene->other)); }
+static void set_child(struct scene *scene) { CHECK_OK(cushim_exec_set_child(scene->exec, scene->node, scene->other)); }
 
 static const struct kind {
   const char *name;

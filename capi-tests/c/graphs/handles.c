@@ -21,11 +21,11 @@ static void one_for_each_node(void) {
     CHECK_OK(cushim_graph_get_nodes(graph, listed, 4, &count));
     CHECK(count == 3 && listed[0] == quiet && listed[1] == after && listed[2] == node);
     CHECK_OK(cushim_graph_get_edges(graph, edges, 4, &count));
-    CHECK(count == 2 && edges[0].from == quiet && edges[0].to == after && edges[1].from == after && edges[1].to == node);
+    CHECK(count == 2 && edges[0].from_node == quiet && edges[0].to_node == after && edges[1].from_node == after && edges[1].to_node == node);
     CHECK_OK(cushim_node_get_dependencies(after, edges, 4, &count));
-    CHECK(count == 1 && edges[0].from == quiet && edges[0].to == after);
+    CHECK(count == 1 && edges[0].from_node == quiet && edges[0].to_node == after);
     CHECK_OK(cushim_node_get_dependents(after, edges, 4, &count));
-    CHECK(count == 1 && edges[0].from == after && edges[0].to == node);
+    CHECK(count == 1 && edges[0].from_node == after && edges[0].to_node == node);
     CHECK_OK(cushim_graph_get_parent(inner, &parent));
     CHECK(parent == node);
   }
@@ -60,8 +60,8 @@ static void in_and_out(void) {
   CHECK_OK(cushim_graph_add_kernel_packed(graph, &node, 1, all.kernel, NULL, &block, 12, &node));
   CHECK_OK(cushim_graph_add_copy(graph, &node, 1, &at, &from, 16, &node));
   CHECK_OK(cushim_graph_add_copy_3d(graph, &node, 1, &rows, &columns, &extent, &node));
-  CHECK_OK(cushim_graph_add_fill(graph, &node, 1, &at, 1, 4, 1, &node));
-  CHECK_OK(cushim_graph_add_fill_2d(graph, &node, 1, &at, 8, 1, 4, 1, 2, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, &node, 1, &at, CUSHIM_VALUE_32(1), 1, &node));
+  CHECK_OK(cushim_graph_add_fill_2d(graph, &node, 1, &at, 8, CUSHIM_VALUE_32(1), 1, 2, &node));
   CHECK_OK(cushim_graph_add_event_record(graph, &node, 1, all.event, &node));
   CHECK_OK(cushim_graph_add_event_wait(graph, &node, 1, all.event, &node));
   CHECK_OK(cushim_graph_add_host_function(graph, &node, 1, no_op, NULL, NULL, &node));
@@ -131,20 +131,20 @@ static void is_refused_everywhere(cushim_node node, cushim_graph graph, cushim_e
   GONE(cushim_node_find_in(node, graph, &found));
   GONE(cushim_node_get_id(node, &id));
   GONE(cushim_node_get_tools_id(node, &tools_id));
-  GONE(cushim_node_set_kernel(node, NULL, NULL, NULL, args, 2));
-  GONE(cushim_node_set_argument(node, NULL, 1, &args[1]));
-  GONE(cushim_node_set_copy(node, NULL, &to, NULL, 0));
-  GONE(cushim_node_set_copy_3d(node, NULL, &rows, &rows, &extent));
-  GONE(cushim_node_set_fill(node, NULL, &to, 1, 4, 1));
-  GONE(cushim_node_set_fill_2d(node, NULL, &to, 8, 1, 4, 1, 1));
-  GONE(cushim_node_set_event(node, NULL, all.event));
-  GONE(cushim_node_set_host_function(node, NULL, no_op, NULL, &owner));
-  GONE(cushim_node_set_host_function_bytes(node, NULL, no_op, NULL, 0));
-  if (version >= 11070) GONE(cushim_node_set_memory_operations(node, NULL, &operation, 1));
-  CHECK(cushim_node_get_enabled(node, exec, &enabled) != CUSHIM_SUCCESS);
-  CHECK(cushim_node_set_enabled(node, exec, 0) != CUSHIM_SUCCESS);
-  CHECK(cushim_node_set_argument(node, exec, 1, &args[1]) != CUSHIM_SUCCESS);
-  CHECK(cushim_node_set_child(node, exec, graph) != CUSHIM_SUCCESS);
+  GONE(cushim_node_set_kernel(node, NULL, NULL, args, 2));
+  GONE(cushim_node_set_argument(node, 1, &args[1]));
+  GONE(cushim_node_set_copy(node, &to, NULL, 0));
+  GONE(cushim_node_set_copy_3d(node, &rows, &rows, &extent));
+  GONE(cushim_node_set_fill(node, &to, CUSHIM_VALUE_32(1), 1));
+  GONE(cushim_node_set_fill_2d(node, &to, 8, CUSHIM_VALUE_32(1), 1, 1));
+  GONE(cushim_node_set_event(node, all.event));
+  GONE(cushim_node_set_host_function(node, no_op, NULL, &owner));
+  GONE(cushim_node_set_host_function_bytes(node, no_op, NULL, 0));
+  if (version >= 11070) GONE(cushim_node_set_memory_operations(node, &operation, 1));
+  CHECK(cushim_exec_get_enabled(exec, node, &enabled) != CUSHIM_SUCCESS);
+  CHECK(cushim_exec_set_enabled(exec, node, 0) != CUSHIM_SUCCESS);
+  CHECK(cushim_exec_set_argument(exec, node, 1, &args[1]) != CUSHIM_SUCCESS);
+  CHECK(cushim_exec_set_child(exec, node, graph) != CUSHIM_SUCCESS);
   GONE(cushim_set_label(node, "another label"));
   GONE(cushim_graph_add_edges(graph, &edge, 1));
   GONE(cushim_graph_remove_edges(graph, &edge, 1));
@@ -164,9 +164,9 @@ static void still_tells(cushim_node node, const char *called, uint32_t digit) {
   CHECK_OK(cushim_get_label(node, label, sizeof label, NULL));
   CHECK(strcmp(label, called) == 0);
   CHECK_CONTAINS(description(node), called);
-  CHECK_OK(cushim_node_get_kernel(node, NULL, &told));
+  CHECK_OK(cushim_node_get_kernel(node, &told));
   CHECK(is_same(told.kernel, all.kernel) && told.config.grid.x == 1 && told.arg_count == 2);
-  CHECK_OK(cushim_node_get_arguments(node, NULL, args, 2, &count, values, sizeof values, NULL));
+  CHECK_OK(cushim_node_get_arguments(node, args, 2, &count, values, sizeof values, NULL));
   CHECK(count == 2 && *(const uint64_t *)args[0].value == memory && *(const uint32_t *)args[1].value == digit);
 }
 
@@ -257,9 +257,9 @@ static void refused_removal(void) {
   CHECK_CONTAINS(last_message(), "four");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_remove(kernel)); /* it was not removed */
   CHECK_OK(cushim_node_get_dependencies(kernel, edges, 2, &found));
-  CHECK(found == 1 && edges[0].from == allocated);
+  CHECK(found == 1 && edges[0].from_node == allocated);
   CHECK_OK(cushim_node_get_dependents(kernel, edges, 2, &found));
-  CHECK(found == 1 && edges[0].to == freed);
+  CHECK(found == 1 && edges[0].to_node == freed);
   still_tells(kernel, "four", 4);
   CHECK(node_count(graph) == 3 && result_of(graph) == 4 && released(&count) == 0);
   CHECK_OK(cushim_graph_destroy(graph));
@@ -270,7 +270,7 @@ static void refused_removal(void) {
 static void after_the_graph(void) {
   cushim_graph graph = new_graph();
   cushim_node node = add_append(graph, NULL, 0, 1);
-  int32_t type = 7;
+  cushim_node_type type = CUSHIM_NODE_EVENT_WAIT;
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_get_type(node, &type));
   CHECK(type == 0);
@@ -282,7 +282,7 @@ static void gone_with_the_graph(void) {
   cushim_graph graph = new_graph();
   cushim_node node = add_append(graph, NULL, 0, 1);
   cushim_condition condition = version >= 12030 ? new_condition(graph, 1) : NULL;
-  int32_t type = 0;
+  cushim_node_type type = CUSHIM_NODE_OTHER;
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_get_type(node, &type));
   CHECK_CONTAINS(last_message(), "keep a handle of that one (cushim_graph_ref)");

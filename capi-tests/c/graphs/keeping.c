@@ -33,10 +33,10 @@ static cushim_node add_owned(cushim_graph graph) {
 
 static void set_owned(cushim_node node, cushim_exec exec) {
   cushim_owner owner = counted(&count);
-  CHECK_OK(cushim_node_set_host_function(node, exec, no_op, NULL, &owner));
+  CHECK_OK(cushim_exec_set_host_function(exec, node, no_op, NULL, &owner));
 }
 
-static void set_plain(cushim_node node, cushim_exec exec) { CHECK_OK(cushim_node_set_host_function(node, exec, no_op, NULL, NULL)); }
+static void set_plain(cushim_node node, cushim_exec exec) { CHECK_OK(cushim_exec_set_host_function(exec, node, no_op, NULL, NULL)); }
 
 /* Long enough for a question that is asked too early to be answered. */
 static int stays(int before) {
@@ -421,7 +421,7 @@ static void of_a_destroyed_context(void) {
   args[0] = cushim_arg_buffer(buffer);
   args[1] = CUSHIM_ARG(digit);
   CHECK_OK(cushim_graph_add_kernel(kernels, NULL, 0, all.kernel, NULL, args, 2, &node));
-  CHECK_OK(cushim_graph_add_fill(memsets, NULL, 0, &to, 1, 4, 1, &memset_node));
+  CHECK_OK(cushim_graph_add_fill(memsets, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, &memset_node));
   of_kernel = new_exec(kernels);
   of_memset = new_exec(memsets);
   CHECK_OK(cushim_context_native(there, &native));
@@ -431,11 +431,11 @@ static void of_a_destroyed_context(void) {
     CHECK_CONTAINS(last_message(), "was destroyed or reset");
     CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_upload(of_kernel, all.stream));
     args[0] = CUSHIM_ARG(memory);
-    CHECK_OK(cushim_node_set_argument(node, of_kernel, 0, &args[0]));
+    CHECK_OK(cushim_exec_set_argument(of_kernel, node, 0, &args[0]));
     CHECK(result_of_exec(of_kernel) == 9);
     to = cushim_endpoint_device(memory);
     CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_launch(of_memset, all.stream));
-    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_node_set_fill(memset_node, of_memset, &to, 9, 4, 1));
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_set_fill(of_memset, memset_node, &to, CUSHIM_VALUE_32(9), 1));
     CHECK_CONTAINS(last_message(), "was destroyed or reset");
   }
   CHECK_OK(cushim_exec_destroy(of_kernel));
@@ -464,7 +464,7 @@ static void short_of_memory(void) {
   CHECK_OK(cushim_buffer_create(resource, NULL, available / 8 * 5, &large));
   CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create(resource, NULL, available / 8 * 5, &next));
   to = cushim_endpoint_buffer(large, 0);
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, NULL));
   exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));
   close_gates();

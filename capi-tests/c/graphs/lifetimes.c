@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+static const uint32_t one = 1;
+
 static cushim_resource pool;
 
 static cushim_buffer new_buffer(size_t bytes) {
@@ -54,9 +56,9 @@ static void owners_of_every_node(void) {
   columns = cushim_region_at(owned_slot(16, &owner[4]), 8);
   CHECK_OK(cushim_graph_add_copy_3d(graph, NULL, 0, &rows, &columns, &extent, NULL));
   to = owned_slot(32, &owner[5]);
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, NULL));
   to = owned_slot(40, &owner[6]);
-  CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, 1, 4, 1, 2, NULL));
+  CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, CUSHIM_VALUE_32(1), 1, 2, NULL));
   CHECK_OK(cushim_graph_add_host_function(graph, NULL, 0, no_op, NULL, &owner[7], NULL));
   CHECK_OK(cushim_exec_destroy(new_exec(graph)));
   for (i = 0; i < OWNERS; i++) CHECK(released(&counts[i]) == 0);
@@ -131,10 +133,10 @@ static void failures_release_nothing(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, &foreign, 1, all.kernel, NULL, args, 2, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, &foreign, 1, &to, &from, 16, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_copy(graph, NULL, 0, &to, &stale, 16, NULL));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &to, 1, 3, 1, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &to, &one, 3, 1, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_host_function(graph, &foreign, 1, no_op, NULL, &owner, NULL));
   whose.owner = &owner; /* an owner beside a buffer */
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &whose, 1, 4, 1, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_fill(graph, NULL, 0, &whose, CUSHIM_VALUE_32(1), 1, NULL));
   args[1] = cushim_arg_buffer(closed);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_kernel(graph, NULL, 0, all.kernel, NULL, args, 2, NULL));
   CHECK(last_detail()->item == 1);
@@ -207,7 +209,7 @@ static void *set_owned(void *data) {
   cushim_arg args[2];
   args[0] = owned_arg(&pointer, memory, set->count);
   args[1] = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_node_set_kernel(set->node, set->exec, NULL, NULL, args, 2));
+  CHECK_OK(cushim_exec_set_kernel(set->exec, set->node, NULL, NULL, args, 2));
   return NULL;
 }
 
@@ -274,7 +276,7 @@ static void dropped_in(const int *order, int instantiate_at) {
   named.event = new_event(all.context, 0);
   named.graph = new_graph();
   to = cushim_endpoint_buffer(named.buffer, 0);
-  CHECK_OK(cushim_graph_add_fill(named.graph, NULL, 0, &to, 4, 4, 1, &nodes[0]));
+  CHECK_OK(cushim_graph_add_fill(named.graph, NULL, 0, &to, CUSHIM_VALUE_32(4), 1, &nodes[0]));
   args[0] = cushim_arg_buffer(named.buffer);
   args[1] = CUSHIM_ARG(digit);
   CHECK_OK(cushim_graph_add_kernel(named.graph, nodes, 1, named.kernel, NULL, args, 2, &nodes[1]));
@@ -360,9 +362,9 @@ static void handles_of_removed_nodes(void) {
   CHECK_OK(cushim_get_label(below, label, sizeof label, NULL));
   CHECK(strcmp(label, "eight") == 0);
   CHECK_CONTAINS(description(below), "eight");
-  CHECK_OK(cushim_node_get_kernel(kernel, NULL, &told));
+  CHECK_OK(cushim_node_get_kernel(kernel, &told));
   CHECK(is_same(told.kernel, all.kernel) && told.config.grid.x == 1 && told.arg_count == 2);
-  CHECK_OK(cushim_node_get_arguments(below, NULL, args, 2, &count, values, sizeof values, &needed));
+  CHECK_OK(cushim_node_get_arguments(below, args, 2, &count, values, sizeof values, &needed));
   CHECK(count == 2 && *(const uint64_t *)args[0].value == slot(0) && *(const uint32_t *)args[1].value == 8);
 
   CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_node_remove(below));
@@ -463,7 +465,7 @@ static void events(void) {
   CHECK_OK(cushim_set_label(event, "kept"));
   CHECK_OK(cushim_graph_add_event_record(graph, NULL, 0, event, &node));
   CHECK_OK(cushim_event_destroy(event));
-  CHECK_OK(cushim_node_get_event(node, NULL, &found, &told));
+  CHECK_OK(cushim_node_get_event(node, &found, &told));
   CHECK(told == native);
   CHECK_OK(cushim_event_get_flags(found, &flags));
   CHECK(flags == (CUSHIM_EVENT_TIMING | CUSHIM_EVENT_BLOCKING_SYNC));
@@ -565,7 +567,7 @@ static void foreign_clones_of_captures(void) {
     CHECK_OK(cushim_builder_begin(builder));
     stream = cushim_builder_stream(builder);
     if (way == BEFORE) CHECK_OK(cushim_stream_native(stream, &native));
-    CHECK_OK(cushim_stream_fill(stream, &to, 1, 4, 1));
+    CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(1), 1));
     CHECK_OK(cushim_event_record(event, stream));
     if (way == STREAM) CHECK_OK(cushim_stream_native(stream, &native));
     if (way == EVENT) {
@@ -580,7 +582,7 @@ static void foreign_clones_of_captures(void) {
       CHECK_OK(cushim_stream_native(cushim_builder_stream(fork), &native));
     }
     to = owned_slot(1, &second);
-    CHECK_OK(cushim_stream_fill(stream, &to, 1, 4, 1));
+    CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(1), 1));
     if (cu->cuStreamGetCaptureInfo_12030 != NULL) {
       CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamGetCaptureInfo_12030(native, &state, &id, &graph, NULL, NULL, NULL));
     } else {

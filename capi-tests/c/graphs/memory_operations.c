@@ -15,15 +15,24 @@ static void too_old(void) {
   cushim_graph graph = new_graph();
   const cushim_memory_operation operation = operation_of(CUSHIM_MEMORY_WRITE_32, 0, 0, 1);
   cushim_node node = (cushim_node)NOT_NULL, empty = add_empty(graph, NULL);
+  cushim_exec exec;
   size_t count = 7;
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_add_memory_operations(graph, NULL, 0, &operation, 1, &node));
   CHECK_CONTAINS(last_message(), "11.7");
   CHECK(node == NULL && node_count(graph) == 1);
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_get_memory_operations(empty, NULL, NULL, 0, &count));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_get_memory_operations(empty, NULL, 0, &count));
   CHECK_CONTAINS(last_message(), "11.7");
   CHECK(count == 0);
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_memory_operations(empty, NULL, &operation, 1));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_memory_operations(empty, &operation, 1));
   CHECK_CONTAINS(last_message(), "11.7");
+  exec = new_exec(graph);
+  count = 7;
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_exec_get_memory_operations(exec, empty, NULL, 0, &count));
+  CHECK_CONTAINS(last_message(), "11.7");
+  CHECK(count == 0);
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_exec_set_memory_operations(exec, empty, &operation, 1));
+  CHECK_CONTAINS(last_message(), "11.7");
+  CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
@@ -42,7 +51,7 @@ static void operations(void) {
   CHECK_OK(cushim_graph_add_memory_operations(graph, NULL, 0, list, 3, &node));
   CHECK(type_of(node) == CUSHIM_NODE_MEMORY_OPERATIONS);
   CHECK(result_of(graph) == 99 && number_at(slot(2)) == 5 && number_at(slot(3)) == 1);
-  CHECK_OK(cushim_node_get_memory_operations(node, NULL, told, 4, &count));
+  CHECK_OK(cushim_node_get_memory_operations(node, told, 4, &count));
   CHECK(count == 3 && told[1].action == CUSHIM_MEMORY_WAIT_32 && told[1].flags == CU_STREAM_WAIT_VALUE_EQ && told[1].value == 99);
   CHECK(told[2].action == CUSHIM_MEMORY_WRITE_64 && told[2].value == 0x100000005 && told[2].at.address == slot(2));
   CHECK_OK(cushim_node_set_owner(node, 0, &owner));
@@ -50,24 +59,24 @@ static void operations(void) {
   exec = new_exec(graph);
   untouched = new_exec(graph);
   list[0].value = list[1].value = 55;
-  CHECK_OK(cushim_node_set_memory_operations(node, exec, list, 3));
+  CHECK_OK(cushim_exec_set_memory_operations(exec, node, list, 3));
   CHECK(result_of_exec(exec) == 55 && result_of_exec(untouched) == 99 && result_of(graph) == 99);
-  CHECK_OK(cushim_node_get_memory_operations(node, exec, told, 1, &count));
+  CHECK_OK(cushim_exec_get_memory_operations(exec, node, told, 1, &count));
   CHECK(count == 3 && told[0].value == 55);
   list[0].value = list[1].value = 44;
-  CHECK_OK(cushim_node_set_memory_operations(node, NULL, list, 3));
+  CHECK_OK(cushim_node_set_memory_operations(node, list, 3));
   CHECK(result_of(graph) == 44 && result_of_exec(untouched) == 99);
 
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(node, exec, list, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_memory_operations(exec, node, list, 0));
   if (find_control(&control)) { /* documented; not asked of another driver */
-    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_memory_operations(node, exec, list, 2));
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_set_memory_operations(exec, node, list, 2));
     CHECK_CONTAINS(last_message(), "keeps its operations");
   }
   list[2].action = (cushim_memory_action)99;
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(node, exec, list, 3));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_memory_operations(exec, node, list, 3));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_memory_operations(graph, NULL, 0, list, 3, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_memory_operations(graph, NULL, 0, list, 0, NULL));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(add_empty(graph, NULL), NULL, list, 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(add_empty(graph, NULL), list, 1));
   CHECK(result_of_exec(exec) == 55);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_exec_destroy(untouched));
@@ -115,7 +124,7 @@ static void owners_without_a_value(void) {
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(released(&counts[2]) == 0 && released(&counts[3]) == 0);
   list[0].at.owner = list[1].at.owner = NULL;
-  CHECK_OK(cushim_node_set_memory_operations(node, NULL, list, 2));
+  CHECK_OK(cushim_node_set_memory_operations(node, list, 2));
   CHECK(released(&counts[2]) == 0); /* the exec keeps what it has */
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK(released_soon(&counts[2], 1) == 1 && released_soon(&counts[3], 1) == 1);
@@ -132,7 +141,7 @@ static void owners_without_bytes(void) {
   to.owner = &owners[1];
   CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 0));
   to.owner = &owners[2];
-  CHECK_OK(cushim_stream_fill(all.stream, &to, 0, 1, 0));
+  CHECK_OK(cushim_stream_fill(all.stream, &to, CUSHIM_VALUE_8(0), 0));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(released_soon(&counts[0], 1) == 1 && released_soon(&counts[1], 1) == 1 && released_soon(&counts[2], 1) == 1);
 }

@@ -16,7 +16,7 @@ static void shared_places(void) {
   CHECK_OK(cushim_graph_add_child(graph, &node, 1, child, CUSHIM_CHILD_CLONE, &node, &inner));
   nodes[0] = first;
   nodes[1] = node;
-  CHECK_OK(cushim_graph_add_fill(graph, nodes, 2, &to, 9, 4, 1, &nodes[1]));
+  CHECK_OK(cushim_graph_add_fill(graph, nodes, 2, &to, CUSHIM_VALUE_32(9), 1, &nodes[1]));
   CHECK(nodes[0] == first && nodes[1] != NULL && nodes[1] != node);
   CHECK(node_count(graph) == 5 && edge_count(graph) == 5 && result_of(graph) == 9);
   /* What fails clears it all the same. */
@@ -65,7 +65,7 @@ static void counts_that_lie(void) {
   args[0] = cushim_arg_make(CUSHIM_ARG_BYTES, &count);
   args[0].size = UINT32_MAX;
   kernel = add_append(graph, NULL, 0, 1);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(kernel, NULL, 1, args));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(kernel, 1, args));
   CHECK_CONTAINS(last_message(), "takes 4 bytes, and 4294967295 are given");
   CHECK_OK(cushim_node_remove(kernel));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, NULL, 0, all.kernel, &config, NULL, 0, NULL));
@@ -160,12 +160,12 @@ static void owners_of_failures(void) {
   memset(&region, 0, sizeof region);
   region.endpoint = place;
   CHECK_OK(cushim_exec_destroy(stale));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(NULL, NULL, &place, 1, 4, 1));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, stale, &place, 1, 4, 1));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_copy(node, stale, &place, &place, 4));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_copy_3d(NULL, NULL, &region, &region, &extent));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_argument(NULL, NULL, 0, &arg));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_host_function(NULL, NULL, count_release, &count, &owner));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(NULL, &place, CUSHIM_VALUE_32(1), 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_set_fill(stale, node, &place, CUSHIM_VALUE_32(1), 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_set_copy(stale, node, &place, &place, 4));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_copy_3d(NULL, &region, &region, &extent));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_argument(NULL, 0, &arg));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_host_function(NULL, count_release, &count, &owner));
   CHECK(released(&count) == 0);
   CHECK_OK(cushim_graph_destroy(graph));
 }
@@ -251,7 +251,7 @@ static void inside_releases(void) {
   owner.data = &it;
   owner.release = release_and_use;
   to.owner = &owner;
-  CHECK_OK(cushim_graph_add_fill(lent, NULL, 0, &to, 1, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(lent, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, NULL));
   CHECK_OK(cushim_graph_destroy(lent));
   for (i = 0; i < 2000 && __atomic_load_n(&it.type, __ATOMIC_SEQ_CST) == 0; i++) {
     flush_callbacks();
@@ -291,10 +291,10 @@ static void *use_them(void *data) {
     cushim_node node = NULL;
     cushim_graph clone = NULL;
     size_t count = 0;
-    expect_either(cushim_graph_add_fill(NOW(graph), NULL, 0, &to, 1, 4, 1, &node));
+    expect_either(cushim_graph_add_fill(NOW(graph), NULL, 0, &to, CUSHIM_VALUE_32(1), 1, &node));
     if (node != NULL) expect_either(cushim_node_remove(node));
-    expect_either(cushim_node_set_fill(NOW(node), NULL, &to, 2, 4, 1));
-    expect_either(cushim_node_set_fill(NOW(node), NOW(exec), &to, 3, 4, 1));
+    expect_either(cushim_node_set_fill(NOW(node), &to, CUSHIM_VALUE_32(2), 1));
+    expect_either(cushim_exec_set_fill(NOW(exec), NOW(node), &to, CUSHIM_VALUE_32(3), 1));
     expect_either(cushim_graph_get_nodes(NOW(graph), NULL, 0, &count));
     expect_either(cushim_exec_launch(NOW(exec), stream));
     expect_either(cushim_graph_clone(NOW(graph), &clone));

@@ -24,7 +24,7 @@ static void moved(void) {
   char label[16];
   size_t listed = 0;
   CHECK_OK(cushim_set_label(in_child, "five"));
-  CHECK_OK(cushim_graph_add_fill(child, &in_child, 1, &to, 1, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(child, &in_child, 1, &to, CUSHIM_VALUE_32(1), 1, NULL));
   CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphCreate_10000(&native, 0));
   CHECK_OK(cushim_graph_wrap(all.context, native, CUSHIM_BORROWED, &borrowed));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(graph, NULL, 0, borrowed, CUSHIM_CHILD_MOVE, &node, NULL));
@@ -60,7 +60,7 @@ static void not_to_be_copied(void) {
   allocation.bytes = 64;
   CHECK_OK(cushim_graph_add_allocation(allocating, NULL, 0, &allocation, &allocated, &pointer));
   at = cushim_endpoint_device(pointer);
-  CHECK_OK(cushim_graph_add_fill(allocating, &allocated, 1, &at, 3, 4, 1, &set));
+  CHECK_OK(cushim_graph_add_fill(allocating, &allocated, 1, &at, CUSHIM_VALUE_32(3), 1, &set));
   CHECK_OK(cushim_graph_add_free(allocating, &set, 1, pointer, NULL));
   CHECK_OK(move_child(graph, allocating, &node, NULL));
   CHECK_OK(cushim_graph_destroy(allocating));
@@ -91,8 +91,8 @@ static void exec_of_moved(void) {
   CHECK_OK(cushim_resource_create_device(all.context, &resource));
   CHECK_OK(cushim_buffer_create(resource, NULL, 64, &buffer));
   to = cushim_endpoint_buffer(buffer, 0);
-  CHECK_OK(cushim_graph_add_fill(child, NULL, 0, &to, 1, 4, 1, NULL));
-  CHECK_OK(cushim_graph_add_fill(other, NULL, 0, &to, 2, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(child, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(other, NULL, 0, &to, CUSHIM_VALUE_32(2), 1, NULL));
   add_append(child, NULL, 0, 5);
   add_append(other, NULL, 0, 6);
   exec = new_exec(child);

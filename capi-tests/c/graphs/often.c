@@ -34,14 +34,14 @@ struct endless {
 static cushim_status fill(cushim_node node, cushim_exec exec, int time) {
   cushim_owner owner = next_owner();
   cushim_endpoint to = owned_slot(0, &owner);
-  return cushim_node_set_fill(node, exec, &to, (uint32_t)time, 4, 1);
+  return cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32((uint32_t)time), 1);
 }
 
 static cushim_status argument(cushim_node node, cushim_exec exec, int time) {
   cushim_owned_pointer pointer;
   const cushim_arg arg = owned_arg(&pointer, slot(time % 8), &gone);
   given++;
-  return cushim_node_set_argument(node, exec, 0, &arg);
+  return cushim_exec_set_argument(exec, node, 0, &arg);
 }
 
 static void no_op(void *data) { (void)data; }
@@ -49,7 +49,7 @@ static void no_op(void *data) { (void)data; }
 static cushim_status function(cushim_node node, cushim_exec exec, int time) {
   cushim_owner owner = next_owner();
   (void)time;
-  return cushim_node_set_host_function(node, exec, no_op, NULL, &owner);
+  return cushim_exec_set_host_function(exec, node, no_op, NULL, &owner);
 }
 
 static cushim_status rebinding(cushim_node node, cushim_exec exec, int time) {

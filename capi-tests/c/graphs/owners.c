@@ -26,7 +26,7 @@ static cushim_graph every_type(void) {
   cushim_endpoint to = cushim_endpoint_device(slot(4)), from = cushim_endpoint_device(slot(8));
   cushim_node node = add_append(graph, NULL, 0, 1);
   CHECK_OK(cushim_graph_add_copy(graph, &node, 1, &to, &from, 16, &node));
-  CHECK_OK(cushim_graph_add_fill(graph, &node, 1, &to, 1, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, &node, 1, &to, CUSHIM_VALUE_32(1), 1, &node));
   CHECK_OK(cushim_graph_add_event_record(graph, &node, 1, all.event, &node));
   CHECK_OK(cushim_graph_add_event_wait(graph, &node, 1, all.event, &node));
   CHECK_OK(cushim_graph_add_host_function(graph, &node, 1, no_op, NULL, NULL, &node));
@@ -66,7 +66,7 @@ static cushim_graph captured(void) {
   CHECK_OK(cushim_builder_create(all.context, NULL, &builder));
   CHECK_OK(cushim_builder_begin(builder));
   stream = cushim_builder_stream(builder);
-  CHECK_OK(cushim_stream_fill(stream, &to, 1, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(1), 1));
   CHECK_OK(cushim_stream_copy(stream, &to, &from, 16));
   CHECK_OK(cushim_stream_launch_host_function(stream, no_op, NULL, NULL));
   CHECK_OK(cushim_stream_native(stream, &native));
@@ -177,7 +177,7 @@ static void a_driver_that_keeps_nothing(void) {
   to = cushim_endpoint_device(pointer);
   CHECK_OK(cushim_graph_create(context, NULL, &graph));
   to.owner = &owner;
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, &node));
   CHECK_OK(cushim_graph_add_host_function(graph, NULL, 0, no_op, NULL, &owner, NULL));
   CHECK_OK(cushim_node_set_owner(node, 0, &owner));
   CHECK(released_soon(&count, 1) == 1);
@@ -222,7 +222,7 @@ static void set_and_launched(int is_captured, cushim_stream stream) {
   cushim_owner first = counted(before), second = counted(now);
   CHECK_OK(cushim_graph_add_host_function(graph, NULL, 0, no_op, before, &first, &node));
   exec = new_exec(graph);
-  CHECK_OK(cushim_node_set_host_function(node, exec, no_op, now, &second));
+  CHECK_OK(cushim_exec_set_host_function(exec, node, no_op, now, &second));
   __atomic_store_n(&is_open, 0, __ATOMIC_SEQ_CST);
   CHECK_OK(cushim_stream_launch_host_function(stream, wait_until_open, NULL, NULL));
   CHECK_OK(cushim_exec_launch(exec, stream));
@@ -288,7 +288,7 @@ static void copies_of_bytes(void) {
   CHECK(number_at(memory) == 1234 && seen == 1234);
   /* Another source takes their place, and has an owner. */
   from = owned_slot(1, &owner);
-  CHECK_OK(cushim_node_set_copy(copy, NULL, NULL, &from, sizeof number));
+  CHECK_OK(cushim_node_set_copy(copy, NULL, &from, sizeof number));
   CHECK_OK(cushim_node_set_owner(copy, 1, &owner));
   expected++;
   CHECK(released_soon(&count, expected) == expected);
@@ -312,11 +312,11 @@ static void kernels(void) {
   CHECK_OK(cushim_node_set_owner(node, 0, &owner));
   owner = counted(&of_arguments);
   CHECK_OK(cushim_node_set_owner(node, 1, &owner));
-  CHECK_OK(cushim_node_set_argument(node, NULL, 1, &args[1]));
+  CHECK_OK(cushim_node_set_argument(node, 1, &args[1]));
   CHECK(released(&of_kernel) == 0 && released(&of_arguments) == 0);
-  CHECK_OK(cushim_node_set_kernel(node, NULL, NULL, NULL, args, 2));
+  CHECK_OK(cushim_node_set_kernel(node, NULL, NULL, args, 2));
   CHECK(released_soon(&of_arguments, 1) == 1 && released(&of_kernel) == 0);
-  CHECK_OK(cushim_node_set_kernel(node, NULL, all.kernel, NULL, args, 2));
+  CHECK_OK(cushim_node_set_kernel(node, all.kernel, NULL, args, 2));
   CHECK(released_soon(&of_kernel, 1) == 1);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK(released(&of_kernel) == 1 && released(&of_arguments) == 1);

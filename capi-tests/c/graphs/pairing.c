@@ -26,20 +26,20 @@ static cushim_graph joined(int index, cushim_node *first, cushim_node *second, c
 /* The node's number cannot be changed alone, nor told; all of it can. */
 static void unknown(cushim_node node, cushim_exec exec) {
   cushim_fill_node fill = CUSHIM_OPTIONS(cushim_fill_node);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_get_fill(node, exec, &fill));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(node, exec, NULL, 7, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_get_fill(exec, node, &fill));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_fill(exec, node, NULL, CUSHIM_VALUE_32(7), 0));
   CHECK_CONTAINS(last_message(), "set all of it once");
 }
 
 static void set(cushim_node node, cushim_exec exec, int index, uint32_t number) {
   cushim_endpoint to = cushim_endpoint_device(slot(index));
-  CHECK_OK(cushim_node_set_fill(node, exec, &to, number, 4, 1));
-  CHECK_OK(cushim_node_set_fill(node, exec, NULL, number + 1, 4, 0));
+  CHECK_OK(cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32(number), 1));
+  CHECK_OK(cushim_exec_set_fill(exec, node, NULL, CUSHIM_VALUE_32(number + 1), 0));
 }
 
 static uint32_t told(cushim_node node, cushim_exec exec) {
   cushim_fill_node fill = CUSHIM_OPTIONS(cushim_fill_node);
-  CHECK_OK(cushim_node_get_fill(node, exec, &fill));
+  CHECK_OK(cushim_exec_get_fill(exec, node, &fill));
   return fill.value;
 }
 
@@ -149,7 +149,7 @@ static void added_and_removed(void) {
     CHECK_OK(cushim_exec_update(exec, graph, NULL));
     if (ends == 1) {
       CHECK(told(first, exec) == 1 && told(second, exec) == 2);
-      CHECK_OK(cushim_node_set_fill(first, exec, NULL, 7, 4, 0));
+      CHECK_OK(cushim_exec_set_fill(exec, first, NULL, CUSHIM_VALUE_32(7), 0));
       clear_memory();
       run(exec);
       CHECK(number_at(slot(0)) == 7 && number_at(slot(1)) == 2);
@@ -176,8 +176,8 @@ static void child_in_another_order(void) {
   CHECK_OK(cushim_graph_get_nodes(inner, nodes, 3, &count));
   CHECK(count == 3);
   exec = new_exec(graph);
-  CHECK_OK(cushim_node_set_fill(nodes[0], exec, &to, 10, 4, 1));
-  CHECK_OK(cushim_node_set_child(parent, exec, twin));
+  CHECK_OK(cushim_exec_set_fill(exec, nodes[0], &to, CUSHIM_VALUE_32(10), 1));
+  CHECK_OK(cushim_exec_set_child(exec, parent, twin));
   CHECK(released_soon(&owned, 1) == 1);
   unknown(nodes[0], exec);
   set(nodes[0], exec, 9, 20);
@@ -214,10 +214,10 @@ static void only_below_a_child(int is_known) {
     CHECK_OK(cushim_graph_add_edges(inner, &edge, 1));
     CHECK_OK(cushim_graph_remove_edges(inner, &edge, 1));
   }
-  CHECK_OK(cushim_node_set_child(parent, exec, twin));
-  CHECK_OK(cushim_node_get_kernel(root, exec, &read));
-  CHECK_OK(cushim_node_set_argument(root, exec, 1, &arg));
-  status = cushim_node_set_argument(inside[1], exec, 1, &arg);
+  CHECK_OK(cushim_exec_set_child(exec, parent, twin));
+  CHECK_OK(cushim_exec_get_kernel(exec, root, &read));
+  CHECK_OK(cushim_exec_set_argument(exec, root, 1, &arg));
+  status = cushim_exec_set_argument(exec, inside[1], 1, &arg);
   CHECK_STATUS(is_known ? CUSHIM_SUCCESS : CUSHIM_ERROR_INVALID_ARGUMENT, status);
   if (!is_known) CHECK_CONTAINS(last_message(), "set all of it once");
   CHECK(result_of_exec(exec) == 9 && number_at(slot(1)) == 4 && number_at(slot(2)) == (is_known ? 9 : 5));

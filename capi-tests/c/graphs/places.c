@@ -189,7 +189,7 @@ static void default_streams(void) {
     CHECK_OK(cushim_graph_get_nodes(graph, nodes, 4, &count));
     CHECK(count == 4);
     for (i = 0; i < count && i < 4; i++) {
-      CHECK_OK(cushim_node_get_kernel(nodes[i], NULL, &runs));
+      CHECK_OK(cushim_node_get_kernel(nodes[i], &runs));
       CHECK(is_same(runs.kernel, all.kernel) && runs.arg_count == 2);
     }
     CHECK(result_of(graph) == 123 && number_at(slot(1)) == 2);
@@ -263,7 +263,7 @@ static void forked_by_others(void) {
     CHECK_OK(cushim_graph_get_nodes(graph, nodes, 3, &count));
     CHECK(count == 3);
     for (i = 0; i < count && i < 3; i++) {
-      CHECK_OK(cushim_node_get_kernel(nodes[i], NULL, &runs));
+      CHECK_OK(cushim_node_get_kernel(nodes[i], &runs));
       CHECK(is_same(runs.kernel, all.kernel) && runs.arg_count == 2);
     }
     CHECK(result_of(graph) == 123);
@@ -342,10 +342,10 @@ static void memory_that_waits(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(scratch, stream, NULL));
   /* What the graph uses is the graph's to free. */
   place = cushim_endpoint_buffer(used, 0);
-  CHECK_OK(cushim_stream_fill(stream, &place, 5, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &place, CUSHIM_VALUE_32(5), 1));
   place = cushim_endpoint_buffer(scratch, 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(scratch, stream, page));
-  CHECK_OK(cushim_stream_fill(stream, &place, 5, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &place, CUSHIM_VALUE_32(5), 1));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(scratch, stream, page));
   CHECK_CONTAINS(last_message(), "whenever it is launched");
   CHECK_OK(cushim_buffer_destroy(used));

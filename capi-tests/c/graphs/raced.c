@@ -43,7 +43,7 @@ static void *fill_until_over(void *data) {
   cushim_endpoint to = cushim_endpoint_device(slot(1));
   int i;
   wait_to_meet();
-  for (i = 0; i < 20000 && !is_set(&other.over); i++) CHECK_OK(cushim_stream_fill(other.stream, &to, 1, 4, 1));
+  for (i = 0; i < 20000 && !is_set(&other.over); i++) CHECK_OK(cushim_stream_fill(other.stream, &to, CUSHIM_VALUE_32(1), 1));
   return data;
 }
 
@@ -166,7 +166,7 @@ static void buffer_goes(void) {
 static void *fill_once(void *data) {
   cushim_endpoint to = cushim_endpoint_device(slot(1));
   wait_to_meet();
-  CHECK_OK(cushim_stream_fill(other.stream, &to, 1, 4, 1));
+  CHECK_OK(cushim_stream_fill(other.stream, &to, CUSHIM_VALUE_32(1), 1));
   return data;
 }
 

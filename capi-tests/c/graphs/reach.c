@@ -33,10 +33,10 @@ static cushim_status give(int site, const cushim_endpoint *place) {
     CHECK(count == (status == CUSHIM_SUCCESS ? 2u : 1u));
   } else if (site == 2) {
     args[0] = arg;
-    status = cushim_node_set_kernel(node, NULL, NULL, NULL, args, 2);
+    status = cushim_node_set_kernel(node, NULL, NULL, args, 2);
   } else if (site == 3) {
     exec = new_exec(graph);
-    status = cushim_node_set_argument(node, exec, 0, &arg);
+    status = cushim_exec_set_argument(exec, node, 0, &arg);
     CHECK_OK(cushim_exec_destroy(exec));
   } else {
     cushim_builder builder = begun();
@@ -158,11 +158,11 @@ static void memory_of_graphs(void) {
   args[0] = cushim_arg_endpoint(&place);
   args[1] = CUSHIM_ARG(one);
   CHECK_OK(cushim_graph_add_kernel(graph, &allocation, 1, add, NULL, args, 2, &kernel));
-  CHECK_OK(cushim_node_set_argument(kernel, NULL, 0, &args[0]));
+  CHECK_OK(cushim_node_set_argument(kernel, 0, &args[0]));
   place.offset = 4;
-  CHECK_OK(cushim_node_set_kernel(kernel, NULL, NULL, NULL, args, 2));
+  CHECK_OK(cushim_node_set_kernel(kernel, NULL, NULL, args, 2));
   exec = new_exec(graph);
-  CHECK_OK(cushim_node_set_argument(kernel, exec, 0, &args[0]));
+  CHECK_OK(cushim_exec_set_argument(exec, kernel, 0, &args[0]));
   /* Memory that a graph has left may be used in streams. */
   CHECK_OK(cushim_exec_launch(exec, all.stream));
   CHECK_OK(cushim_kernel_launch(add, all.stream, NULL, args, 2));

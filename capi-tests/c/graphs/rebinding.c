@@ -11,7 +11,7 @@ static cushim_buffer new_buffer(cushim_resource resource, size_t bytes, uint32_t
   cushim_endpoint to;
   CHECK_OK(cushim_buffer_create(resource, all.stream, bytes, &buffer));
   to = cushim_endpoint_buffer(buffer, 0);
-  CHECK_OK(cushim_stream_fill(all.stream, &to, number, 4, bytes / 4));
+  CHECK_OK(cushim_stream_fill(all.stream, &to, CUSHIM_VALUE_32(number), bytes / 4));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   return buffer;
 }
@@ -66,7 +66,7 @@ static void parameters(void) {
   CHECK(result_of_exec(untouched) == 1 && number_at(slot(3)) == 1);
   CHECK_OK(cushim_exec_set_parameter(of_clone, "other", &five, 4, NULL));
   CHECK(result_of_exec(of_clone) == 1 && number_at(slot(2)) == 5 && number_at(slot(3)) == 1);
-  CHECK_OK(cushim_node_get_arguments(node, exec, args, 2, &count, values, sizeof values, NULL));
+  CHECK_OK(cushim_exec_get_arguments(exec, node, args, 2, &count, values, sizeof values, NULL));
   CHECK(count == 2 && *(const uint32_t *)args[1].value == 5);
 
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "none", &five, 4, &count));
@@ -79,24 +79,24 @@ static void parameters(void) {
   CHECK(result_of_exec(exec) == 5);
   /* An argument that is set singly is the parameter's no more. */
   arg = CUSHIM_ARG(two);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   CHECK_OK(cushim_exec_set_parameter(exec, "seed", &one, 4, &count));
   CHECK(count == 2 && result_of_exec(exec) == 2 && number_at(slot(1)) == 1);
   /* It can be another one's, or a new one's, of which the size is known from then on. */
   other.name = "third";
   arg = cushim_arg_make(CUSHIM_ARG_PARAMETER, &other);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   CHECK_OK(cushim_exec_set_parameter(exec, "third", &five, 4, &count));
   CHECK(count == 1 && result_of_exec(exec) == 5);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "third", &wide, 8, &count));
   too_wide.name = "third";
   arg = cushim_arg_make(CUSHIM_ARG_PARAMETER, &too_wide);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, exec, 0, &arg));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_argument(exec, node, 0, &arg));
   CHECK_CONTAINS(last_message(), "\"third\" has 4 bytes elsewhere");
   CHECK(result_of_exec(exec) == 5);
   /* A name that no argument has any more is refused, and set again it is there again; another exec still has it. */
   arg = CUSHIM_ARG(two);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   count = 77;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "third", &five, 4, &count));
   CHECK_CONTAINS(last_message(), "\"third\" any more");
@@ -104,12 +104,12 @@ static void parameters(void) {
   CHECK_OK(cushim_exec_set_parameter(untouched, "seed", &five, 4, &count));
   CHECK(count == 3);
   arg = cushim_arg_make(CUSHIM_ARG_PARAMETER, &other);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   CHECK_OK(cushim_exec_set_parameter(exec, "third", &five, 4, &count));
   CHECK(count == 1 && result_of_exec(exec) == 5);
   args[0] = CUSHIM_ARG(to);
   args[1] = CUSHIM_ARG(two);
-  CHECK_OK(cushim_node_set_kernel(node, exec, NULL, NULL, args, 2)); /* all arguments, of which none is one */
+  CHECK_OK(cushim_exec_set_kernel(exec, node, NULL, NULL, args, 2)); /* all arguments, of which none is one */
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "third", &five, 4, &count));
   CHECK_CONTAINS(last_message(), "\"third\" any more");
   /* In a stream a parameter is its value. */
@@ -183,9 +183,9 @@ static void rebound(void) {
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
   to = cushim_endpoint_device(slot(1));
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &part, 4, &nodes[1]));
-  CHECK_OK(cushim_graph_add_fill(graph, &nodes[1], 1, &end, 3, 4, 2, &nodes[2]));
+  CHECK_OK(cushim_graph_add_fill(graph, &nodes[1], 1, &end, CUSHIM_VALUE_32(3), 2, &nodes[2]));
   rows = cushim_endpoint_buffer(first, 48);
-  CHECK_OK(cushim_graph_add_fill_2d(graph, &nodes[2], 1, &rows, 8, 4, 4, 1, 2, &nodes[3]));
+  CHECK_OK(cushim_graph_add_fill_2d(graph, &nodes[2], 1, &rows, 8, CUSHIM_VALUE_32(4), 1, 2, &nodes[3]));
   exec = new_exec(graph);
   untouched = new_exec(graph);
   CHECK_OK(cushim_exec_rebind(exec, first, second, &count));
@@ -193,10 +193,10 @@ static void rebound(void) {
   CHECK(result_of_exec(exec) == 20 && number_at(slot(1)) == 10);
   CHECK(in_buffer(second, 8) == 3 && in_buffer(second, 9) == 3 && in_buffer(second, 12) == 4 && in_buffer(second, 14) == 4);
   CHECK(in_buffer(second, 13) == 10 && in_buffer(first, 8) == 1);
-  CHECK_OK(cushim_node_get_arguments(kernel, exec, read, 2, &count, values, sizeof values, NULL));
+  CHECK_OK(cushim_exec_get_arguments(exec, kernel, read, 2, &count, values, sizeof values, NULL));
   CHECK(read[1].kind == CUSHIM_ARG_BUFFER && is_same(read[1].value, second));
-  CHECK_OK(cushim_node_get_copy(nodes[1], exec, &copied));
-  CHECK(is_same((const void *)(uintptr_t)copied.from.endpoint.address, second) && copied.from.endpoint.offset == 8);
+  CHECK_OK(cushim_exec_get_copy(exec, nodes[1], &copied));
+  CHECK(is_same((const void *)(uintptr_t)copied.source.endpoint.address, second) && copied.source.endpoint.offset == 8);
   CHECK(result_of_exec(untouched) == 2);
   /* Again, and back. */
   CHECK_OK(cushim_exec_rebind(exec, second, third, &count));
@@ -348,12 +348,12 @@ static void removed_after_changes(void) {
     cushim_node node = NULL;
     cushim_exec exec;
     size_t count = 0;
-    CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &before, 10, 4, 1, &node));
-    CHECK_OK(cushim_graph_add_fill(twin, NULL, 0, &now, 10, 4, 1, NULL));
+    CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &before, CUSHIM_VALUE_32(10), 1, &node));
+    CHECK_OK(cushim_graph_add_fill(twin, NULL, 0, &now, CUSHIM_VALUE_32(10), 1, NULL));
     CHECK_OK(cushim_set_label(node, "filler"));
     exec = new_exec(graph);
     if (way == UPDATED) CHECK_OK(cushim_exec_update(exec, twin, NULL));
-    if (way == SET) CHECK_OK(cushim_node_set_fill(node, exec, &now, 10, 4, 1));
+    if (way == SET) CHECK_OK(cushim_exec_set_fill(exec, node, &now, CUSHIM_VALUE_32(10), 1));
     if (way == REBOUND) CHECK_OK(cushim_exec_rebind(exec, first, second, NULL));
     CHECK_OK(cushim_node_remove(node));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, second, third, &count));
@@ -381,14 +381,14 @@ static void removed_and_unknown(void) {
   cushim_node node = NULL, other = NULL;
   cushim_exec exec;
   size_t count = 0;
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 10, 4, 1, &node));
-  CHECK_OK(cushim_graph_add_fill(graph, &node, 1, &to, 11, 4, 1, &other));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(10), 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, &node, 1, &to, CUSHIM_VALUE_32(11), 1, &other));
   CHECK_OK(cushim_graph_clone(graph, &twin));
   CHECK_OK(cushim_set_label(node, "filler"));
   exec = new_exec(graph);
   CHECK_OK(cushim_node_remove(node));
   CHECK_OK(cushim_exec_update(exec, twin, NULL));
-  CHECK_OK(cushim_node_set_fill(other, exec, &to, 12, 4, 1));
+  CHECK_OK(cushim_exec_set_fill(exec, other, &to, CUSHIM_VALUE_32(12), 1));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, first, second, &count));
   CHECK_CONTAINS(last_message(), "filler");
   CHECK(count == 0);
@@ -479,8 +479,8 @@ static void kept_by_the_exec_alone(void) {
     CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &node, &inner));
     exec = new_exec(way == ANOTHER_CHILD ? graph : child);
     if (way == DESTROYED) CHECK_OK(cushim_graph_destroy(child));
-    if (way == PLAIN) CHECK_OK(cushim_node_set_argument(in_child, NULL, 1, &arg));
-    if (way == ANOTHER_CHILD) CHECK_OK(cushim_node_set_child(node, exec, child));
+    if (way == PLAIN) CHECK_OK(cushim_node_set_argument(in_child, 1, &arg));
+    if (way == ANOTHER_CHILD) CHECK_OK(cushim_exec_set_child(exec, node, child));
     CHECK_OK(cushim_exec_rebind(exec, first, second, &count));
     CHECK(count == 1);
     CHECK_OK(cushim_buffer_destroy(second));
@@ -554,11 +554,11 @@ static void set_in_full(void) {
     CHECK_OK(cushim_graph_add_empty(graphs[i], NULL, 0, &edges[0]));
     CHECK_OK(cushim_graph_add_empty(graphs[i], NULL, 0, &edges[1]));
     memset(&edge, 0, sizeof edge);
-    edge.from = edges[i];
-    edge.to = edges[1 - i];
+    edge.from_node = edges[i];
+    edge.to_node = edges[1 - i];
     CHECK_OK(cushim_graph_add_edges(graphs[i], &edge, 1));
     CHECK_OK(cushim_graph_add_kernel(graphs[i], &edges[1 - i], 1, sum, NULL, args, 2, &nodes[i][0]));
-    CHECK_OK(cushim_graph_add_fill(graphs[i], &nodes[i][0], 1, &from, 3, 4, 1, &nodes[i][1]));
+    CHECK_OK(cushim_graph_add_fill(graphs[i], &nodes[i][0], 1, &from, CUSHIM_VALUE_32(3), 1, &nodes[i][1]));
     CHECK_OK(cushim_graph_add_copy(graphs[i], &nodes[i][1], 1, &to, &from, 4, &nodes[i][2]));
   }
   exec = new_exec(graphs[0]);
@@ -569,13 +569,13 @@ static void set_in_full(void) {
   CHECK_CONTAINS(last_message(), "set all of it once");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "any", &i, sizeof i, &count));
   CHECK_CONTAINS(last_message(), "to be set");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(nodes[0][0], exec, NULL, NULL, args, 2));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(nodes[0][1], exec, NULL, 7, 4, 0));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(nodes[0][2], exec, &to, NULL, 4));
-  CHECK_OK(cushim_node_set_kernel_packed(nodes[0][0], exec, sum, &config, &block, sizeof block));
-  CHECK_OK(cushim_node_set_kernel(nodes[0][0], exec, sum, &config, args, 2));
-  CHECK_OK(cushim_node_set_fill(nodes[0][1], exec, &from, 7, 4, 1));
-  CHECK_OK(cushim_node_set_copy(nodes[0][2], exec, &to, &from, 4));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_kernel(exec, nodes[0][0], NULL, NULL, args, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_fill(exec, nodes[0][1], NULL, CUSHIM_VALUE_32(7), 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_copy(exec, nodes[0][2], &to, NULL, 4));
+  CHECK_OK(cushim_exec_set_kernel_packed(exec, nodes[0][0], sum, &config, &block, sizeof block));
+  CHECK_OK(cushim_exec_set_kernel(exec, nodes[0][0], sum, &config, args, 2));
+  CHECK_OK(cushim_exec_set_fill(exec, nodes[0][1], &from, CUSHIM_VALUE_32(7), 1));
+  CHECK_OK(cushim_exec_set_copy(exec, nodes[0][2], &to, &from, 4));
   CHECK_OK(cushim_exec_rebind(exec, first, second, &count));
   CHECK(count == 1 && result_of_exec(exec) == 10 && number_at(slot(5)) == 7);
   CHECK_OK(cushim_exec_destroy(exec));

@@ -41,7 +41,7 @@ static cushim_builder begun_again(cushim_graph graph) {
 static void enqueue(cushim_builder builder, cushim_owner *owner, uint32_t value) {
   cushim_endpoint to = owned_slot(2, owner);
   cushim_builder fork = NULL;
-  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, value, 4, 1));
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, CUSHIM_VALUE_32(value), 1));
   CHECK_OK(cushim_builder_fork(builder, &fork, 1));
   append(builder, 0, value);
   append(fork, 1, value + 1);
@@ -94,12 +94,12 @@ static void taken_over(void) {
   CHECK_OK(cushim_builder_destroy(builder));
   CHECK_OK(cushim_graph_get_nodes(graph, now, 8, &later));
   CHECK(count == later && memcmp(nodes, now, count * sizeof *nodes) == 0);
-  CHECK_OK(cushim_node_get_fill(nodes[0], NULL, &fill));
+  CHECK_OK(cushim_node_get_fill(nodes[0], &fill));
   CHECK(fill.value == 5);
   CHECK_OK(cushim_get_label(nodes[0], label, sizeof label, NULL));
   CHECK(strcmp(label, "the memset") == 0);
   fill = CUSHIM_OPTIONS(cushim_fill_node);
-  CHECK_OK(cushim_node_get_fill(nodes[0], exec, &fill));
+  CHECK_OK(cushim_exec_get_fill(exec, nodes[0], &fill));
   CHECK(fill.value == 1);
 
   CHECK(has(exec, 13, 2, 1) && released(&counts[0]) == 0);
@@ -108,7 +108,7 @@ static void taken_over(void) {
   CHECK(has(exec, 57, 6, 5));
   other = new_exec(graph);
   CHECK(has(other, 57, 6, 5));
-  CHECK_OK(cushim_node_set_fill(nodes[0], NULL, NULL, 8, 4, 0));
+  CHECK_OK(cushim_node_set_fill(nodes[0], NULL, CUSHIM_VALUE_32(8), 0));
   add_append(graph, nodes[0], 3, 4);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_exec_destroy(exec));
@@ -120,12 +120,12 @@ static void taken_over(void) {
 /* The graph is lost, its exec is not; what the graph kept is released with the exec. */
 static void is_lost(cushim_graph graph, cushim_node node, cushim_exec exec, int *count) {
   cushim_exec none = (cushim_exec)NOT_NULL;
-  int32_t type = 0;
+  cushim_node_type type = CUSHIM_NODE_OTHER;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_create(graph, NULL, &none, NULL));
   CHECK_CONTAINS(last_message(), "its capture ended without a graph");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_empty(graph, NULL, 0, NULL));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, NULL, NULL, 8, 4, 0));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, exec, NULL, 8, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_fill(node, NULL, CUSHIM_VALUE_32(8), 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_set_fill(exec, node, NULL, CUSHIM_VALUE_32(8), 0));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_update(exec, graph, NULL));
   CHECK_OK(cushim_node_get_type(node, &type));
   CHECK(type == CUSHIM_NODE_FILL && has(exec, 13, 2, 1));
@@ -159,7 +159,7 @@ static void differs(enum difference how) {
     CHECK_STATUS(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, cushim_kernel_launch(all.kernel, stream, NULL, args, 2));
     CHECK_CONTAINS(last_message(), "The capture was invalidated");
   } else {
-    CHECK_OK(cushim_stream_fill(stream, &to, 4, 4, 1));
+    CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(4), 1));
   }
   if (how == ANOTHER_PLACE) {
     CHECK_OK(cushim_kernel_launch(all.kernel, stream, NULL, args, 2));
@@ -204,7 +204,7 @@ static void meanwhile(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_empty(graph, NULL, 0, &added));
   CHECK_CONTAINS(last_message(), "being recaptured");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_get_edges(graph, NULL, 0, &listed));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(node, NULL, NULL, 9, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(node, NULL, CUSHIM_VALUE_32(9), 0));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_owner(node, 0, &second));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_dependencies(node, NULL, 0));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_remove(node));
@@ -272,7 +272,7 @@ static void enqueue_bound(cushim_builder builder, cushim_buffer buffer, uint32_t
   args[0] = CUSHIM_ARG(to);
   args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &seed);
   CHECK_OK(cushim_kernel_launch(all.kernel, stream, NULL, args, 2));
-  CHECK_OK(cushim_stream_fill(stream, &place, digit, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &place, CUSHIM_VALUE_32(digit), 1));
 }
 
 static cushim_graph recorded_bound(cushim_buffer buffer, uint32_t digit) {
@@ -293,8 +293,8 @@ static void changes_nothing(cushim_exec exec, cushim_node node, cushim_buffer fr
   CHECK(count == 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, from, to, &count));
   CHECK_CONTAINS(last_message(), "lost in a recapture");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_enabled(node, exec, 0));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_get_enabled(node, exec, &enabled));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_set_enabled(exec, node, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_get_enabled(exec, node, &enabled));
 }
 
 /* No call names a node that the driver has destroyed: single nodes of the exec cannot be changed any more, all of them together can. */
@@ -349,7 +349,7 @@ static void unjoined(void) {
   cushim_graph graph = recorded(&owner, 1), ended = (cushim_graph)NOT_NULL;
   cushim_builder builder = begun_again(graph), fork = NULL;
   cushim_exec exec;
-  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, 4, 4, 1));
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &to, CUSHIM_VALUE_32(4), 1));
   CHECK_OK(cushim_builder_fork(builder, &fork, 1));
   append(builder, 0, 4);
   append(fork, 1, 5);
@@ -377,14 +377,14 @@ static void enqueue_memsets(cushim_builder builder, cushim_owner *owner, uint32_
   set_in(stream, 0, value);
   set_in(cushim_builder_stream(fork), 1, value + 1);
   CHECK_OK(cushim_builder_join(builder, &fork, 1));
-  if (owner != NULL) CHECK_OK(cushim_stream_fill(stream, &to, value + 2, 4, 1));
+  if (owner != NULL) CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(value + 2), 1));
   else CHECK_STATUS(CUDA_SUCCESS, driver()->cuMemsetD32Async_3020(slot(2), value + 2, 1, native_of(stream)));
   CHECK_OK(cushim_builder_destroy(fork));
 }
 
 static uint32_t fill_of(cushim_node node, cushim_exec exec) {
   cushim_fill_node fill = CUSHIM_OPTIONS(cushim_fill_node);
-  CHECK_OK(cushim_node_get_fill(node, exec, &fill));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_fill, node, &fill));
   return fill.value;
 }
 
@@ -551,7 +551,7 @@ static void memory_of_the_graph(void) {
     CHECK_OK(cushim_buffer_get_pointer(buffer, &addresses[round]));
     there = cushim_endpoint_buffer(buffer, 0);
     to.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
-    CHECK_OK(cushim_stream_fill(stream, &there, 20 + round, 4, 16));
+    CHECK_OK(cushim_stream_fill(stream, &there, CUSHIM_VALUE_32(20 + round), 16));
     CHECK_OK(cushim_stream_copy(stream, &to, &there, 4));
     CHECK_OK(cushim_buffer_destroy(buffer));
     CHECK_OK(cushim_builder_end(builder, round == 0 ? &graph : NULL));

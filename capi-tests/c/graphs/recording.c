@@ -184,8 +184,8 @@ static cushim_status copy_with_attributes(cushim_stream stream) {
 static cushim_status copy_batch(cushim_stream stream) {
   cushim_copy copy;
   memset(&copy, 0, sizeof copy);
-  copy.to = cushim_endpoint_buffer(with.buffer, 0);
-  copy.from = cushim_endpoint_buffer(with.second, 0);
+  copy.destination = cushim_endpoint_buffer(with.buffer, 0);
+  copy.source = cushim_endpoint_buffer(with.second, 0);
   copy.bytes = 4;
   return cushim_stream_copy_batch(stream, &copy, 1, NULL, 0, NULL);
 }
@@ -194,7 +194,7 @@ static cushim_status fill(cushim_stream stream) { return fill_buffer(stream, wit
 
 static cushim_status fill_2d(cushim_stream stream) {
   cushim_endpoint to = cushim_endpoint_buffer(with.buffer, 0);
-  return cushim_stream_fill_2d(stream, &to, 64, 1, 1, 4, 2);
+  return cushim_stream_fill_2d(stream, &to, 64, CUSHIM_VALUE_8(1), 4, 2);
 }
 
 static cushim_status memory_operations(cushim_stream stream) {

@@ -4,6 +4,8 @@
  */
 #include "graphs.h"
 
+static const uint32_t one = 1;
+
 enum { SOURCES = 100, VALUES = 6 };
 
 static uint32_t seen; /* by host functions */
@@ -56,7 +58,7 @@ static cushim_status kernel_set(cushim_node node, cushim_exec exec, int value, c
   args[0] = owned_address(&pointer, memory, owner);
   args[1] = CUSHIM_ARG(values[value]);
   /* An even number comes from another kernel, which does the same with zeros. */
-  return cushim_node_set_kernel(node, exec, value % 2 == 0 ? all.kernel : add_kernel, NULL, args, 2);
+  return IN_GRAPH_OR_EXEC(exec, set_kernel, node, value % 2 == 0 ? all.kernel : add_kernel, NULL, args, 2);
 }
 
 static cushim_status kernel_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
@@ -67,15 +69,15 @@ static cushim_status kernel_refused(cushim_node node, cushim_exec exec, const cu
   config.block.x = 5000;
   args[0] = owned_address(&pointer, memory, owner);
   args[1] = CUSHIM_ARG(values[1]);
-  return cushim_node_set_kernel(node, exec, NULL, &config, args, 2);
+  return IN_GRAPH_OR_EXEC(exec, set_kernel, node, NULL, &config, args, 2);
 }
 
 /* A kernel of which nothing is known but its arguments is none. */
 static cushim_status bare_kernel(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_kernel_node now = CUSHIM_OPTIONS(cushim_kernel_node);
   (void)owner;
-  CHECK_OK(cushim_node_get_kernel(node, exec, &now));
-  return cushim_node_set_kernel(node, exec, is_same(now.kernel, all.kernel) ? add_kernel : all.kernel, NULL, NULL, 0);
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_kernel, node, &now));
+  return IN_GRAPH_OR_EXEC(exec, set_kernel, node, is_same(now.kernel, all.kernel) ? add_kernel : all.kernel, NULL, NULL, 0);
 }
 
 static int kernel_told(cushim_node node, cushim_exec exec) {
@@ -84,8 +86,8 @@ static int kernel_told(cushim_node node, cushim_exec exec) {
   uint64_t room[2];
   size_t count = 0;
   int value;
-  CHECK_OK(cushim_node_get_kernel(node, exec, &now));
-  CHECK_OK(cushim_node_get_arguments(node, exec, args, 2, &count, room, sizeof room, NULL));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_kernel, node, &now));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_arguments, node, args, 2, &count, room, sizeof room, NULL));
   if (count != 2 || *(const uint64_t *)args[0].value != memory || now.config.grid.x != 1) return 0;
   value = (int)*(const uint32_t *)args[1].value;
   return is_same(now.kernel, value % 2 == 0 ? all.kernel : add_kernel) ? value : 0;
@@ -105,31 +107,31 @@ static cushim_status block_set(cushim_node node, cushim_exec exec, int value, co
   memset(&block, 0, sizeof block);
   block.to = memory;
   block.number = values[value];
-  return cushim_node_set_kernel_packed(node, exec, NULL, NULL, &block, 12);
+  return IN_GRAPH_OR_EXEC(exec, set_kernel_packed, node, NULL, NULL, &block, 12);
 }
 
 static cushim_status block_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   (void)owner;
-  return cushim_node_set_kernel_packed(node, exec, NULL, NULL, NULL, 12);
+  return IN_GRAPH_OR_EXEC(exec, set_kernel_packed, node, NULL, NULL, NULL, 12);
 }
 
 static cushim_status number_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   const cushim_arg arg = CUSHIM_ARG(values[value]);
   (void)owner;
-  return cushim_node_set_argument(node, exec, 1, &arg);
+  return IN_GRAPH_OR_EXEC(exec, set_argument, node, 1, &arg);
 }
 
 static cushim_status number_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_owned_pointer pointer;
   const cushim_arg arg = owned_address(&pointer, memory, owner); /* eight bytes for a parameter of four */
-  return cushim_node_set_argument(node, exec, 1, &arg);
+  return IN_GRAPH_OR_EXEC(exec, set_argument, node, 1, &arg);
 }
 
 static int number_told(cushim_node node, cushim_exec exec) {
   cushim_arg args[2];
   uint64_t room[2];
   size_t count = 0;
-  CHECK_OK(cushim_node_get_arguments(node, exec, args, 2, &count, room, sizeof room, NULL));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_arguments, node, args, 2, &count, room, sizeof room, NULL));
   if (count != 2 || *(const uint64_t *)args[0].value != memory) return 0;
   return (int)*(const uint32_t *)args[1].value;
 }
@@ -146,20 +148,20 @@ static cushim_status address_add(cushim_graph graph, const cushim_owner *owner, 
 static cushim_status address_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   cushim_owned_pointer pointer;
   const cushim_arg arg = owned_address(&pointer, slot(value), owner);
-  return cushim_node_set_argument(node, exec, 0, &arg);
+  return IN_GRAPH_OR_EXEC(exec, set_argument, node, 0, &arg);
 }
 
 static cushim_status address_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_owned_pointer pointer;
   const cushim_arg arg = owned_address(&pointer, memory, owner);
-  return cushim_node_set_argument(node, exec, 2, &arg); /* it has two */
+  return IN_GRAPH_OR_EXEC(exec, set_argument, node, 2, &arg); /* it has two */
 }
 
 static int address_told(cushim_node node, cushim_exec exec) {
   cushim_arg args[2];
   uint64_t room[2];
   size_t count = 0;
-  CHECK_OK(cushim_node_get_arguments(node, exec, args, 2, &count, room, sizeof room, NULL));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_arguments, node, args, 2, &count, room, sizeof room, NULL));
   if (count != 2 || *(const uint32_t *)args[1].value != 5) return 0;
   return (int)((*(const uint64_t *)args[0].value - memory) / 4);
 }
@@ -178,19 +180,19 @@ static cushim_status grid_set(cushim_node node, cushim_exec exec, int value, con
   (void)owner;
   config.grid.x = values[value];
   config.block.x = 1;
-  return cushim_node_set_kernel(node, exec, NULL, &config, NULL, 0);
+  return IN_GRAPH_OR_EXEC(exec, set_kernel, node, NULL, &config, NULL, 0);
 }
 
 static cushim_status grid_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
   (void)owner;
   config.block.x = 5000;
-  return cushim_node_set_kernel(node, exec, NULL, &config, NULL, 0);
+  return IN_GRAPH_OR_EXEC(exec, set_kernel, node, NULL, &config, NULL, 0);
 }
 
 static int grid_told(cushim_node node, cushim_exec exec) {
   cushim_kernel_node now = CUSHIM_OPTIONS(cushim_kernel_node);
-  CHECK_OK(cushim_node_get_kernel(node, exec, &now));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_kernel, node, &now));
   return is_same(now.kernel, add_kernel) && number_told(node, exec) == 1 ? (int)now.config.grid.x : 0;
 }
 
@@ -203,19 +205,19 @@ static cushim_status copy_add(cushim_graph graph, const cushim_owner *owner, cus
 
 static cushim_status copy_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   cushim_endpoint from = owned_slot(SOURCES + value, owner);
-  return cushim_node_set_copy(node, exec, NULL, &from, 0);
+  return IN_GRAPH_OR_EXEC(exec, set_copy, node, NULL, &from, 0);
 }
 
 static cushim_status copy_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_endpoint to = owned_slot(0, owner), from = cushim_endpoint_host(values); /* nobody keeps it */
-  return cushim_node_set_copy(node, exec, &to, &from, 4);
+  return IN_GRAPH_OR_EXEC(exec, set_copy, node, &to, &from, 4);
 }
 
 static int copy_told(cushim_node node, cushim_exec exec) {
   cushim_copy_node now = CUSHIM_OPTIONS(cushim_copy_node);
-  CHECK_OK(cushim_node_get_copy(node, exec, &now));
-  if (now.to.endpoint.address != memory || now.extent.width != 4) return 0;
-  return (int)((now.from.endpoint.address - slot(SOURCES)) / 4);
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_copy, node, &now));
+  if (now.destination.endpoint.address != memory || now.extent.width != 4) return 0;
+  return (int)((now.source.endpoint.address - slot(SOURCES)) / 4);
 }
 
 static cushim_status target_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
@@ -225,14 +227,14 @@ static cushim_status target_add(cushim_graph graph, const cushim_owner *owner, c
 
 static cushim_status target_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   cushim_endpoint to = owned_slot(value, owner);
-  return cushim_node_set_copy(node, exec, &to, NULL, 0);
+  return IN_GRAPH_OR_EXEC(exec, set_copy, node, &to, NULL, 0);
 }
 
 static int target_told(cushim_node node, cushim_exec exec) {
   cushim_copy_node now = CUSHIM_OPTIONS(cushim_copy_node);
-  CHECK_OK(cushim_node_get_copy(node, exec, &now));
-  if (now.from.endpoint.address != slot(SOURCES + 5) || now.extent.width != 4) return 0;
-  return (int)((now.to.endpoint.address - memory) / 4);
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_copy, node, &now));
+  if (now.source.endpoint.address != slot(SOURCES + 5) || now.extent.width != 4) return 0;
+  return (int)((now.destination.endpoint.address - memory) / 4);
 }
 
 static cushim_endpoint kept_number(uint32_t *number) {
@@ -250,19 +252,19 @@ static cushim_status bytes_add(cushim_graph graph, const cushim_owner *owner, cu
 static cushim_status bytes_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   uint32_t number = values[value];
   cushim_endpoint to = owned_slot(0, owner), from = kept_number(&number);
-  return cushim_node_set_copy(node, exec, &to, &from, 4);
+  return IN_GRAPH_OR_EXEC(exec, set_copy, node, &to, &from, 4);
 }
 
 static cushim_status bytes_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_endpoint to = owned_slot(0, owner), from = kept_number(&values[1]);
-  return cushim_node_set_copy(node, exec, &to, &from, 0); /* how many are to be kept? */
+  return IN_GRAPH_OR_EXEC(exec, set_copy, node, &to, &from, 0); /* how many are to be kept? */
 }
 
 static int bytes_told(cushim_node node, cushim_exec exec) {
   cushim_copy_node now = CUSHIM_OPTIONS(cushim_copy_node);
-  CHECK_OK(cushim_node_get_copy(node, exec, &now));
-  if (now.to.endpoint.address != memory || now.extent.width != 4) return 0;
-  return (int)*(const uint32_t *)(uintptr_t)now.from.endpoint.address;
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_copy, node, &now));
+  if (now.destination.endpoint.address != memory || now.extent.width != 4) return 0;
+  return (int)*(const uint32_t *)(uintptr_t)now.source.endpoint.address;
 }
 
 static const cushim_extent box = {4, 2, 1};
@@ -274,62 +276,62 @@ static cushim_status box_add(cushim_graph graph, const cushim_owner *owner, cush
 
 static cushim_status box_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   cushim_region to = cushim_region_at(cushim_endpoint_device(memory), 8), from = cushim_region_at(owned_slot(SOURCES + value, owner), 8);
-  return cushim_node_set_copy_3d(node, exec, &to, &from, &box);
+  return IN_GRAPH_OR_EXEC(exec, set_copy_3d, node, &to, &from, &box);
 }
 
 static cushim_status box_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_region to = cushim_region_at(cushim_endpoint_device(memory), 8), from = cushim_region_at(owned_slot(0, owner), 2);
-  return cushim_node_set_copy_3d(node, exec, &to, &from, &box); /* rows of four bytes, two bytes apart */
+  return IN_GRAPH_OR_EXEC(exec, set_copy_3d, node, &to, &from, &box); /* rows of four bytes, two bytes apart */
 }
 
 static int box_told(cushim_node node, cushim_exec exec) {
   cushim_copy_node now = CUSHIM_OPTIONS(cushim_copy_node);
-  CHECK_OK(cushim_node_get_copy(node, exec, &now));
-  if (!now.is_3d || now.to.endpoint.address != memory || now.extent.height != 2) return 0;
-  return (int)((now.from.endpoint.address - slot(SOURCES)) / 4);
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_copy, node, &now));
+  if (!now.is_3d || now.destination.endpoint.address != memory || now.extent.height != 2) return 0;
+  return (int)((now.source.endpoint.address - slot(SOURCES)) / 4);
 }
 
 /* Memsets: with the memory, without, of rows. */
 
 static cushim_status fill_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
   cushim_endpoint to = owned_slot(0, owner);
-  return cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, node);
+  return cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, node);
 }
 
 static cushim_status fill_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   cushim_endpoint to = owned_slot(0, owner);
-  return cushim_node_set_fill(node, exec, &to, values[value], 4, 1);
+  return IN_GRAPH_OR_EXEC(exec, set_fill, node, &to, CUSHIM_VALUE_32(values[value]), 1);
 }
 
 static cushim_status fill_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_endpoint to = owned_slot(0, owner);
-  return cushim_node_set_fill(node, exec, &to, 1, 3, 1); /* no value has three bytes */
+  return IN_GRAPH_OR_EXEC(exec, set_fill, node, &to, &one, 3, 1); /* no value has three bytes */
 }
 
 static int fill_told(cushim_node node, cushim_exec exec) {
   cushim_fill_node now = CUSHIM_OPTIONS(cushim_fill_node);
-  CHECK_OK(cushim_node_get_fill(node, exec, &now));
-  return now.to.address == memory && now.value_bytes == 4 ? (int)now.value : 0;
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_fill, node, &now));
+  return now.destination.address == memory && now.value_size == 4 ? (int)now.value : 0;
 }
 
 static cushim_status value_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   (void)owner;
-  return cushim_node_set_fill(node, exec, NULL, values[value], 4, 0);
+  return IN_GRAPH_OR_EXEC(exec, set_fill, node, NULL, CUSHIM_VALUE_32(values[value]), 0);
 }
 
 static cushim_status rows_add(cushim_graph graph, const cushim_owner *owner, cushim_node *node) {
   cushim_endpoint to = owned_slot(0, owner);
-  return cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, 1, 4, 1, 2, node);
+  return cushim_graph_add_fill_2d(graph, NULL, 0, &to, 8, CUSHIM_VALUE_32(1), 1, 2, node);
 }
 
 static cushim_status rows_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   cushim_endpoint to = owned_slot(0, owner);
-  return cushim_node_set_fill_2d(node, exec, &to, 8, values[value], 4, 1, 2);
+  return IN_GRAPH_OR_EXEC(exec, set_fill_2d, node, &to, 8, CUSHIM_VALUE_32(values[value]), 1, 2);
 }
 
 static cushim_status rows_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_endpoint to = owned_slot(0, owner);
-  return cushim_node_set_fill_2d(node, exec, &to, 8, 1, 3, 1, 2);
+  return IN_GRAPH_OR_EXEC(exec, set_fill_2d, node, &to, 8, &one, 3, 1, 2);
 }
 
 /* Events that are recorded, and waited for. */
@@ -346,18 +348,18 @@ static cushim_status wait_add(cushim_graph graph, const cushim_owner *owner, cus
 
 static cushim_status event_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   (void)owner;
-  return cushim_node_set_event(node, exec, events[value]);
+  return IN_GRAPH_OR_EXEC(exec, set_event, node, events[value]);
 }
 
 static cushim_status event_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   (void)owner;
-  return cushim_node_set_event(node, exec, NULL);
+  return IN_GRAPH_OR_EXEC(exec, set_event, node, NULL);
 }
 
 static int event_told(cushim_node node, cushim_exec exec) {
   cushim_event event = NULL;
   int value;
-  CHECK_OK(cushim_node_get_event(node, exec, &event, NULL));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_event, node, &event, NULL));
   for (value = VALUES - 1; value > 0 && !is_same(event, events[value]); value--) continue;
   return value;
 }
@@ -379,17 +381,17 @@ static cushim_status host_add(cushim_graph graph, const cushim_owner *owner, cus
 }
 
 static cushim_status host_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
-  return cushim_node_set_host_function(node, exec, see, &values[value], owner);
+  return IN_GRAPH_OR_EXEC(exec, set_host_function, node, see, &values[value], owner);
 }
 
 static cushim_status host_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
-  return cushim_node_set_host_function(node, exec, NULL, values, owner); /* drained data has no release */
+  return IN_GRAPH_OR_EXEC(exec, set_host_function, node, NULL, values, owner); /* drained data has no release */
 }
 
 static int host_told(cushim_node node, cushim_exec exec) {
   cushim_host_function function = NULL;
   void *data = NULL;
-  CHECK_OK(cushim_node_get_host_function(node, exec, &function, &data));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_host_function, node, &function, &data));
   return function == see ? (int)*(const uint32_t *)data : 0;
 }
 
@@ -398,12 +400,12 @@ static int host_effect(void) { return (int)seen; }
 static cushim_status host_bytes_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   uint32_t number = values[value];
   (void)owner;
-  return cushim_node_set_host_function_bytes(node, exec, see, &number, sizeof number);
+  return IN_GRAPH_OR_EXEC(exec, set_host_function_bytes, node, see, &number, sizeof number);
 }
 
 static cushim_status host_bytes_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   (void)owner;
-  return cushim_node_set_host_function_bytes(node, exec, see, NULL, 4);
+  return IN_GRAPH_OR_EXEC(exec, set_host_function_bytes, node, see, NULL, 4);
 }
 
 /* Memory operations. */
@@ -424,19 +426,19 @@ static cushim_status operations_add(cushim_graph graph, const cushim_owner *owne
 
 static cushim_status operations_set(cushim_node node, cushim_exec exec, int value, const cushim_owner *owner) {
   const cushim_memory_operation operation = writing(value, owner);
-  return cushim_node_set_memory_operations(node, exec, &operation, 1);
+  return IN_GRAPH_OR_EXEC(exec, set_memory_operations, node, &operation, 1);
 }
 
 static cushim_status operations_refused(cushim_node node, cushim_exec exec, const cushim_owner *owner) {
   cushim_memory_operation operation = writing(1, owner);
   operation.action = (cushim_memory_action)99;
-  return cushim_node_set_memory_operations(node, exec, &operation, 1);
+  return IN_GRAPH_OR_EXEC(exec, set_memory_operations, node, &operation, 1);
 }
 
 static int operations_told(cushim_node node, cushim_exec exec) {
   cushim_memory_operation now;
   size_t count = 0;
-  CHECK_OK(cushim_node_get_memory_operations(node, exec, &now, 1, &count));
+  CHECK_OK(IN_GRAPH_OR_EXEC(exec, get_memory_operations, node, &now, 1, &count));
   return count == 1 && now.action == CUSHIM_MEMORY_WRITE_32 && now.at.address == memory ? (int)now.value : 0;
 }
 
@@ -460,8 +462,8 @@ static cushim_status child_set(cushim_node node, cushim_exec exec, int value, co
   if (exec == NULL) return fill_set(inner, NULL, value, owner);
   source = new_graph();
   CHECK_OK(fill_add(source, owner, &fill));
-  CHECK_OK(cushim_node_set_fill(fill, NULL, NULL, values[value], 4, 0));
-  status = cushim_node_set_child(node, exec, source);
+  CHECK_OK(cushim_node_set_fill(fill, NULL, CUSHIM_VALUE_32(values[value]), 0));
+  status = cushim_exec_set_child(exec, node, source);
   CHECK_OK(cushim_graph_destroy(source));
   return status;
 }
@@ -472,7 +474,7 @@ static cushim_status child_refused(cushim_node node, cushim_exec exec, const cus
   if (exec == NULL) return fill_refused(inner, NULL, owner);
   source = new_graph();
   add_empty(source, NULL);
-  status = cushim_node_set_child(node, exec, source); /* other nodes than the child graph has */
+  status = cushim_exec_set_child(exec, node, source); /* other nodes than the child graph has */
   CHECK_OK(cushim_graph_destroy(source));
   return status;
 }
@@ -520,7 +522,7 @@ static int does(cushim_exec exec) {
   clear_memory();
   for (value = 1; value < VALUES; value++) {
     cushim_endpoint to = cushim_endpoint_device(slot(SOURCES + value));
-    CHECK_OK(cushim_stream_fill(all.stream, &to, values[value], 4, 1));
+    CHECK_OK(cushim_stream_fill(all.stream, &to, CUSHIM_VALUE_32(values[value]), 1));
   }
   seen = 0;
   CHECK_OK(cushim_event_record(begun, all.stream));

@@ -62,14 +62,14 @@ static void packed(cushim_stream stream) {
 
 static void fills(cushim_stream stream) {
   cushim_endpoint to = cushim_endpoint_device(slot(0));
-  CHECK_OK(cushim_stream_fill(stream, &to, 0xa5, 1, 7));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_8(0xa5), 7));
   to = cushim_endpoint_device(slot(8));
-  CHECK_OK(cushim_stream_fill(stream, &to, 0x1234, 2, 5));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_16(0x1234), 5));
   to = cushim_endpoint_device(slot(16));
-  CHECK_OK(cushim_stream_fill(stream, &to, 0x89abcdef, 4, 9));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(0x89abcdef), 9));
   to = cushim_endpoint_device(slot(32));
-  CHECK_OK(cushim_stream_fill_2d(stream, &to, 64, 0x77, 1, 9, 3));
-  CHECK_OK(cushim_stream_fill_2d(stream, &to, 128, 0x1111, 2, 3, 2)); /* over it */
+  CHECK_OK(cushim_stream_fill_2d(stream, &to, 64, CUSHIM_VALUE_8(0x77), 9, 3));
+  CHECK_OK(cushim_stream_fill_2d(stream, &to, 128, CUSHIM_VALUE_16(0x1111), 3, 2)); /* over it */
 }
 
 static void copies(cushim_stream stream) {
@@ -129,7 +129,7 @@ static void owners(cushim_stream stream) {
   memset(&pointer, 0, sizeof pointer);
   args[0] = owned_arg(&pointer, slot(2), &releases);
   args[1] = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_stream_fill(stream, &to, 5, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(5), 1));
   CHECK_OK(cushim_kernel_launch(all.kernel, stream, NULL, args, 2));
 }
 
@@ -162,7 +162,7 @@ static void memory_comes_and_goes(cushim_stream stream) {
   cushim_endpoint there;
   CHECK_OK(cushim_stream_allocate(stream, 256, &pointer));
   there = cushim_endpoint_device(pointer);
-  CHECK_OK(cushim_stream_fill(stream, &there, 0x5a, 1, 64));
+  CHECK_OK(cushim_stream_fill(stream, &there, CUSHIM_VALUE_8(0x5a), 64));
   copy_in(stream, cushim_endpoint_device(slot(10)), there, 64);
   CHECK_OK(cushim_stream_free(stream, pointer));
 }

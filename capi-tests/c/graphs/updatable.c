@@ -77,15 +77,15 @@ static void changes(void) {
   CHECK_OK(add(graph, 1, &node));
   CHECK_OK(cushim_node_get_device_node(node, &handle));
   exec = new_exec(graph);
-  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_argument(exec, node, 1, &arg));
   CHECK(result_of_exec(exec) == 4);
-  CHECK_OK(cushim_node_set_enabled(node, exec, 0));
+  CHECK_OK(cushim_exec_set_enabled(exec, node, 0));
   CHECK(result_of_exec(exec) == 0);
   CHECK_OK(cushim_exec_destroy(exec));
   arg = CUSHIM_ARG(six);
-  CHECK_OK(cushim_node_set_argument(node, NULL, 1, &arg));
+  CHECK_OK(cushim_node_set_argument(node, 1, &arg));
   CHECK(result_of(graph) == 6);
-  CHECK_OK(cushim_node_get_kernel(node, NULL, &told));
+  CHECK_OK(cushim_node_get_kernel(node, &told));
   CHECK(told.config.attribute_count == 1);
   CHECK_OK(cushim_node_get_device_node(node, &again));
   CHECK(again == handle);
@@ -123,7 +123,7 @@ static void limits(void) {
   CHECK_CONTAINS(last_message(), "moving");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_update(of_plain, graph, NULL));
   CHECK_CONTAINS(last_message(), "moving");
-  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_set_kernel(node, NULL, NULL, &config, args, 2));
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_set_kernel(node, NULL, &config, args, 2));
   CHECK_CONTAINS(last_message(), "keeps this attribute");
   config.attributes = &on;
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_kernel_launch(all.kernel, all.stream, &config, args, 2));
@@ -180,6 +180,7 @@ static void too_old(void) {
   } block;
   cushim_graph graph = new_graph();
   cushim_node node = add_append(graph, NULL, 0, 1), other = NULL;
+  cushim_exec exec;
   CUgraphDeviceNode handle = (CUgraphDeviceNode)NOT_NULL;
   memset(&block, 0, sizeof block);
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_get_device_node(node, &handle));
@@ -190,11 +191,16 @@ static void too_old(void) {
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_add_kernel_packed(graph, NULL, 0, all.kernel, &config, &block, 12, &other));
   CHECK_CONTAINS(last_message(), "12.4");
   CHECK(handle == NULL && node_count(graph) == 1);
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_kernel(node, NULL, NULL, &config, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_kernel(node, NULL, &config, NULL, 0));
   CHECK_CONTAINS(last_message(), "12.4");
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_kernel_packed(node, NULL, all.kernel, &config, &block, 12));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_kernel_packed(node, all.kernel, &config, &block, 12));
   CHECK_CONTAINS(last_message(), "12.4");
   CHECK(result_of(graph) == 1);
+  exec = new_exec(graph);
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_exec_set_kernel(exec, node, NULL, &config, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_exec_set_kernel_packed(exec, node, all.kernel, &config, &block, 12));
+  CHECK(result_of_exec(exec) == 1);
+  CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
 }
 

@@ -24,7 +24,7 @@ static cushim_status add_one(cushim_graph graph, int call) {
   cushim_node node = NULL;
   switch (call) {
     case 0: return cushim_graph_add_host_function(graph, NULL, 0, nothing, NULL, &owner, &node);
-    case 1: to.owner = &owner; return cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &node);
+    case 1: to.owner = &owner; return cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, &node);
     default:
       args[0] = cushim_arg_make(CUSHIM_ARG_OWNED, &pointer);
       args[1] = cushim_arg_make(CUSHIM_ARG_BYTES, &number);

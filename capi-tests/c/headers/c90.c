@@ -33,6 +33,7 @@ int main(void) {
   cushim_endpoint there, here;
   uint64_t memory;
   unsigned char values[16];
+  const uint8_t seven = 7;
   memset(&options, 0, sizeof options);
   options.struct_size = sizeof options;
   if (fails(cushim_driver_open(NULL, &driver)) || fails(cushim_driver_get_device(driver, 0, &device))) return 1;
@@ -41,7 +42,7 @@ int main(void) {
   if (fails(cushim_context_allocate(context, sizeof values, &memory))) return 4;
   there = device_place(memory);
   here = host_place(values);
-  if (fails(cushim_stream_fill(stream, &there, 7, 1, sizeof values))) return 5;
+  if (fails(cushim_stream_fill(stream, &there, &seven, sizeof seven, sizeof values))) return 5;
   if (fails(cushim_stream_copy(stream, &here, &there, sizeof values))) return 6;
   if (fails(cushim_stream_synchronize(stream)) || values[0] != 7 || values[15] != 7) return 7;
   if (fails(cushim_context_free(context, memory)) || fails(cushim_stream_destroy(stream))) return 8;

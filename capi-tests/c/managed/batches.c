@@ -164,7 +164,7 @@ static void refused_loop(void) {
   } else {
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, make(PREFETCH, &arguments));
     CHECK_CONTAINS(last_message(), "13.0");
-    CHECK(last_detail()->abi == 13000 && strcmp(last_detail()->function, "cuMemPrefetchBatchAsync") == 0);
+    CHECK(last_detail()->abi == 13000 && strcmp(last_detail()->driver_function, "cuMemPrefetchBatchAsync") == 0);
   }
 }
 

@@ -15,16 +15,16 @@ static uint64_t there;
 /* The nth block goes to the device, or comes back. */
 static cushim_copy to_device(int n) {
   cushim_copy copy;
-  copy.to = cushim_endpoint_device(there + (uint64_t)n * BYTES);
-  copy.from = cushim_endpoint_host(source + n * BYTES);
+  copy.destination = cushim_endpoint_device(there + (uint64_t)n * BYTES);
+  copy.source = cushim_endpoint_host(source + n * BYTES);
   copy.bytes = BYTES;
   return copy;
 }
 
 static cushim_copy from_device(int n) {
   cushim_copy copy;
-  copy.to = cushim_endpoint_host(result + n * BYTES);
-  copy.from = cushim_endpoint_auto(there + (uint64_t)n * BYTES);
+  copy.destination = cushim_endpoint_host(result + n * BYTES);
+  copy.source = cushim_endpoint_auto(there + (uint64_t)n * BYTES);
   copy.bytes = BYTES;
   return copy;
 }
@@ -73,8 +73,8 @@ static void one_copy(void) {
   cushim_copy there_and = to_device(0), back = from_device(0);
   how.destination_hint = first;
   fill_source(11);
-  CHECK_OK(cushim_stream_copy_with_attributes(all.stream, &there_and.to, &there_and.from, BYTES, &how));
-  CHECK_OK(cushim_stream_copy_with_attributes(all.stream, &back.to, &back.from, BYTES, NULL));
+  CHECK_OK(cushim_stream_copy_with_attributes(all.stream, &there_and.destination, &there_and.source, BYTES, &how));
+  CHECK_OK(cushim_stream_copy_with_attributes(all.stream, &back.destination, &back.source, BYTES, NULL));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(memcmp(source, result, BYTES) == 0);
 }
@@ -88,7 +88,7 @@ static void during_the_call(void) {
   for (i = 0; i < 2; i++) {
     memset(brief[i], 0x31 + i, sizeof brief[i]);
     copies[i] = to_device(i);
-    copies[i].from = cushim_endpoint_host(brief[i]);
+    copies[i].source = cushim_endpoint_host(brief[i]);
     copies[i].bytes = sizeof brief[i];
   }
   if (version < 12080) {
@@ -96,7 +96,7 @@ static void during_the_call(void) {
     CHECK_CONTAINS(last_message(), "12.8");
     CHECK_CONTAINS(last_message(), "can read a source during the call");
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED,
-                 cushim_stream_copy_with_attributes(all.stream, &copies[0].to, &copies[0].from, 64, &how));
+                 cushim_stream_copy_with_attributes(all.stream, &copies[0].destination, &copies[0].source, 64, &how));
     return;
   }
   {
@@ -133,13 +133,13 @@ static void refusals(void) {
   two[1].bytes = 0;
   refused(two, 2, NULL, 0, 1, "the copy has zero bytes");
   two[1] = to_device(1);
-  two[1].from.address = 0;
+  two[1].source.address = 0;
   refused(two, 2, NULL, 0, 1, "the source is NULL");
   two[1] = to_device(1);
-  two[1].to.kind = CUSHIM_ENDPOINT_ARRAY;
+  two[1].destination.kind = CUSHIM_ENDPOINT_ARRAY;
   refused(two, 2, NULL, 0, 1, "is an array");
   two[1] = to_device(1);
-  two[1].to.kind = (cushim_endpoint_kind)77;
+  two[1].destination.kind = (cushim_endpoint_kind)77;
   refused(two, 2, NULL, 0, 1, "kind is 77");
   two[1] = to_device(1);
   how[1].source_access = 9;
@@ -151,7 +151,7 @@ static void refusals(void) {
   how[1].source_hint = location(CUSHIM_LOCATION_DEVICE, 99);
   refused(two, 2, how, 2, 1, "no device 99");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT,
-               cushim_stream_copy_with_attributes(all.stream, &two[0].to, &two[0].from, 0, NULL));
+               cushim_stream_copy_with_attributes(all.stream, &two[0].destination, &two[0].source, 0, NULL));
   CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_stream_copy_batch(NULL, two, 2, NULL, 0, NULL));
 
   memset(&options, 0, sizeof options);
@@ -172,17 +172,17 @@ static void streams(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy_batch(other, two, 2, NULL, 0, NULL));
   CHECK_CONTAINS(last_message(), "legacy default stream");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT,
-               cushim_stream_copy_with_attributes(other, &two[0].to, &two[0].from, BYTES, NULL));
+               cushim_stream_copy_with_attributes(other, &two[0].destination, &two[0].source, BYTES, NULL));
   CHECK_OK(cushim_context_get_per_thread_stream(all.context, &other));
   CHECK_OK(cushim_stream_copy_batch(other, two, 2, NULL, 0, NULL));
-  CHECK_OK(cushim_stream_copy_with_attributes(other, &two[0].to, &two[0].from, BYTES, NULL));
+  CHECK_OK(cushim_stream_copy_with_attributes(other, &two[0].destination, &two[0].source, BYTES, NULL));
   CHECK_OK(cushim_stream_synchronize(other));
 
   begin_capture(cu, all.stream);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy_batch(all.stream, two, 2, NULL, 0, NULL));
   CHECK_CONTAINS(last_message(), "is being captured");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT,
-               cushim_stream_copy_with_attributes(all.stream, &two[0].to, &two[0].from, BYTES, NULL));
+               cushim_stream_copy_with_attributes(all.stream, &two[0].destination, &two[0].source, BYTES, NULL));
   end_capture(cu, all.stream);
 }
 
@@ -194,8 +194,8 @@ static void many(void) {
   fill_source(5);
   for (i = 0; i < MANY; i++) {
     const uint64_t offset = (uint64_t)(i % 512) * 64;
-    copies[i].to = cushim_endpoint_device(there + offset);
-    copies[i].from = cushim_endpoint_host(source + offset);
+    copies[i].destination = cushim_endpoint_device(there + offset);
+    copies[i].source = cushim_endpoint_host(source + offset);
     copies[i].bytes = 64;
   }
   CHECK_OK(cushim_stream_copy_batch(all.stream, copies, MANY, NULL, 0, NULL));
@@ -208,10 +208,10 @@ static void many(void) {
 static void on_none(void) {
   cushim_copy copy;
   static unsigned char bytes[64];
-  copy.to = copy.from = cushim_endpoint_host(bytes);
+  copy.destination = copy.source = cushim_endpoint_host(bytes);
   copy.bytes = 64;
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_stream_copy_batch(all.stream, &copy, 1, NULL, 0, NULL));
-  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_stream_copy_with_attributes(all.stream, &copy.to, &copy.from, 64, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_stream_copy_with_attributes(all.stream, &copy.destination, &copy.source, 64, NULL));
 }
 
 int main(void) {

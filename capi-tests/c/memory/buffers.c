@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+static const uint32_t one = 1;
+
 static struct objects all;
 static cushim_resource pool, plain;
 
@@ -366,9 +368,9 @@ static void copies_and_fills(void) {
     CHECK_CONTAINS(last_message(), "is a handle, not an address");
   }
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_wrap(all.driver, NULL, to.address, 1, NULL, NULL, &more));
-  CHECK_OK(cushim_stream_fill(all.stream, &end, 0x01020304, 4, 2));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &end, 1, 4, 3));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &start, 1, 3, 3));
+  CHECK_OK(cushim_stream_fill(all.stream, &end, CUSHIM_VALUE_32(0x01020304), 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &end, CUSHIM_VALUE_32(1), 3));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &start, &one, 3, 3));
   CHECK(last_byte(all.stream, pointer_of(source), BYTES) == 1);
   CHECK_OK(cushim_buffer_create(pool, all.stream, BYTES - 1, &small));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, copy_buffer(all.stream, small, source));

@@ -82,8 +82,8 @@ static cushim_status use(int function, cushim_stream stream, cushim_context cont
   cushim_arg args[2];
   args[0] = cushim_arg_endpoint(&to);
   args[1] = cushim_arg_endpoint(&from);
-  copies[0].to = copies[1].to = to;
-  copies[0].from = copies[1].from = from;
+  copies[0].destination = copies[1].destination = to;
+  copies[0].source = copies[1].source = from;
   copies[0].bytes = copies[1].bytes = 64;
   switch (function) {
   case 0: return cushim_stream_copy(stream, &to, &from, 64);
@@ -91,13 +91,13 @@ static cushim_status use(int function, cushim_stream stream, cushim_context cont
   case 2: return cushim_stream_copy_with_attributes(stream, &to, &from, 64, NULL);
   case 3: return cushim_stream_copy_batch(stream, copies, 1, NULL, 0, NULL);
   case 4: return cushim_stream_copy_batch(stream, copies, 2, NULL, 0, NULL);
-  case 5: return cushim_stream_fill(stream, &to, 0x51, 1, 64);
-  case 6: return cushim_stream_fill_2d(stream, &to, 32, 0x52, 1, 32, 2);
+  case 5: return cushim_stream_fill(stream, &to, CUSHIM_VALUE_8(0x51), 64);
+  case 6: return cushim_stream_fill_2d(stream, &to, 32, CUSHIM_VALUE_8(0x52), 32, 2);
   case 7: return cushim_kernel_launch(all.kernel, stream, NULL, args, 2);
   case 8: return cushim_context_copy(context, &to, &from, 64);
   case 9: return cushim_context_copy_3d(context, &rows, &columns, &extent);
-  case 10: return cushim_context_fill(context, &to, 0x53, 1, 64);
-  default: return cushim_context_fill_2d(context, &to, 32, 0x54, 1, 32, 2);
+  case 10: return cushim_context_fill(context, &to, CUSHIM_VALUE_8(0x53), 64);
+  default: return cushim_context_fill_2d(context, &to, 32, CUSHIM_VALUE_8(0x54), 32, 2);
   }
 }
 
@@ -142,12 +142,12 @@ static void owners_are_released_when_it_is_done(void) {
 static void a_batch_whose_last_copy_is_bad(cushim_endpoint to, cushim_endpoint from, cushim_endpoint odd) {
   const cushim_endpoint kept = flagged(cushim_endpoint_device(device_memory), CUSHIM_ENDPOINT_KEEP_BYTES);
   cushim_copy copies[2];
-  copies[0].to = copies[1].to = to;
-  copies[0].from = from;
+  copies[0].destination = copies[1].destination = to;
+  copies[0].source = from;
   copies[0].bytes = copies[1].bytes = 64;
-  copies[1].from = odd;
+  copies[1].source = odd;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy_batch(all.stream, copies, 2, NULL, 0, NULL));
-  copies[1].from = kept;
+  copies[1].source = kept;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy_batch(all.stream, copies, 2, NULL, 0, NULL));
 }
 
@@ -188,17 +188,17 @@ static void what_keeps_the_memory(void) {
     cushim_endpoint to, from;
     const char *why;
   } refused[] = {
-      {flagged(buffer, caller), from, "to: a buffer keeps its own memory"},
-      {owned(buffer), from, "to: a buffer keeps its own memory"},
-      {to, flagged(buffer, keep), "from: a buffer keeps its own memory"},
-      {to, owned(flagged(from, caller)), "from: one of CUSHIM_ENDPOINT_KEEP_BYTES, CUSHIM_ENDPOINT_CALLER_KEEPS and an owner"},
+      {flagged(buffer, caller), from, "destination: a buffer keeps its own memory"},
+      {owned(buffer), from, "destination: a buffer keeps its own memory"},
+      {to, flagged(buffer, keep), "source: a buffer keeps its own memory"},
+      {to, owned(flagged(from, caller)), "source: one of CUSHIM_ENDPOINT_KEEP_BYTES, CUSHIM_ENDPOINT_CALLER_KEEPS and an owner"},
       {to, owned(flagged(from, keep)), "an owner keeps the memory, not several"},
       {to, flagged(from, keep | caller), "not several"},
-      {flagged(to, keep), from, "to: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
-      {flagged(from, keep), to, "to: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
-      {from, flagged(to, keep), "from: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
-      {to, flagged(cushim_endpoint_auto((uint64_t)(uintptr_t)bytes), keep), "from: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
-      {to, flagged(from, 4), "from: flags is 0x4; there are CUSHIM_ENDPOINT_KEEP_BYTES (1) and CUSHIM_ENDPOINT_CALLER_KEEPS (2)"},
+      {flagged(to, keep), from, "destination: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
+      {flagged(from, keep), to, "destination: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
+      {from, flagged(to, keep), "source: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
+      {to, flagged(cushim_endpoint_auto((uint64_t)(uintptr_t)bytes), keep), "source: CUSHIM_ENDPOINT_KEEP_BYTES is for a source in host memory"},
+      {to, flagged(from, 4), "source: flags is 0x4; there are CUSHIM_ENDPOINT_KEEP_BYTES (1) and CUSHIM_ENDPOINT_CALLER_KEEPS (2)"},
   };
   size_t i;
   int function;

@@ -1,6 +1,8 @@
 /* Memory: allocated, copied, filled, page-locked, and asked about. */
 #include "busy.h"
 
+static const uint32_t one = 1;
+
 static struct objects all;
 static int version; /* of the driver; 0 for "none" */
 
@@ -84,11 +86,11 @@ static void copies_are_checked(void) {
   cushim_endpoint good = cushim_endpoint_host(bytes), bad = good;
   bad.kind = (cushim_endpoint_kind)0;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_copy(all.context, &good, &bad, 4));
-  CHECK_CONTAINS(last_message(), "from: kind is 0");
+  CHECK_CONTAINS(last_message(), "source: kind is 0");
   bad = good;
   bad.flags = 4;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &bad, &good, 4));
-  CHECK_CONTAINS(last_message(), "to: flags is 0x4");
+  CHECK_CONTAINS(last_message(), "destination: flags is 0x4");
   bad = good;
   bad.address = 0;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &bad, &good, 4));
@@ -170,25 +172,25 @@ static void fills(void) {
   uint64_t pointer = allocate(BYTES);
   cushim_endpoint to = cushim_endpoint_device(pointer), odd = cushim_endpoint_device(pointer + 2), nowhere = cushim_endpoint_device(0);
   cushim_endpoint array = cushim_endpoint_array((CUarray)(uintptr_t)pointer);
-  CHECK_OK(cushim_context_fill(all.context, &to, 0x04030201, 4, BYTES / 4));
+  CHECK_OK(cushim_context_fill(all.context, &to, CUSHIM_VALUE_32(0x04030201), BYTES / 4));
   CHECK(byte_at(pointer, 0) == 1 && byte_at(pointer, BYTES - 1) == 4);
-  CHECK_OK(cushim_stream_fill(all.stream, &to, 0xff0605, 2, 2));
+  CHECK_OK(cushim_stream_fill(all.stream, &to, CUSHIM_VALUE_16(0x0605), 2));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(byte_at(pointer, 3) == 6 && byte_at(pointer, 4) == 1);
-  CHECK_OK(cushim_context_fill_2d(all.context, &to, 64, 9, 1, 8, 2));
+  CHECK_OK(cushim_context_fill_2d(all.context, &to, 64, CUSHIM_VALUE_8(9), 8, 2));
   CHECK(byte_at(pointer, 7) == 9 && byte_at(pointer, 8) == 1 && byte_at(pointer, 71) == 9);
-  CHECK_OK(cushim_stream_fill_2d(all.stream, &to, 64, 8, 1, 4, 2));
+  CHECK_OK(cushim_stream_fill_2d(all.stream, &to, 64, CUSHIM_VALUE_8(8), 4, 2));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(byte_at(pointer, 67) == 8 && byte_at(pointer, 68) == 9);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_fill(all.context, &to, 1, 3, 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_fill(all.context, &to, &one, 3, 1));
   CHECK_CONTAINS(last_message(), "1, 2 or 4");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &odd, 1, 4, 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &odd, CUSHIM_VALUE_32(1), 1));
   CHECK_CONTAINS(last_message(), "not a multiple");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_fill_2d(all.context, &to, 2, 1, 1, 4, 2));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill_2d(all.stream, &nowhere, 64, 1, 1, 4, 2));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &array, 1, 1, 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_fill_2d(all.context, &to, 2, CUSHIM_VALUE_8(1), 4, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill_2d(all.stream, &nowhere, 64, CUSHIM_VALUE_8(1), 4, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &array, CUSHIM_VALUE_8(1), 1));
   CHECK_CONTAINS(last_message(), "an array cannot be set");
-  CHECK_OK(cushim_context_fill(all.context, &nowhere, 1, 1, 0));
+  CHECK_OK(cushim_context_fill(all.context, &nowhere, CUSHIM_VALUE_8(1), 0));
   deallocate(pointer);
 }
 
@@ -207,11 +209,11 @@ static void done_when_it_returns(void) {
   const cushim_endpoint a = cushim_endpoint_device(first), b = cushim_endpoint_device(second);
   const cushim_region rows = cushim_region_at(a, 64), columns = cushim_region_at(b, 64);
   const cushim_extent extent = {64, 8, 1};
-  CHECK_OK(cushim_context_fill(all.context, &a, 0x31, 1, BYTES));
+  CHECK_OK(cushim_context_fill(all.context, &a, CUSHIM_VALUE_8(0x31), BYTES));
   CHECK(found_by_another_stream(first + BYTES - 1) == 0x31);
   CHECK_OK(cushim_context_copy(all.context, &b, &a, BYTES));
   CHECK(found_by_another_stream(second + BYTES - 1) == 0x31);
-  CHECK_OK(cushim_context_fill_2d(all.context, &b, 64, 0x32, 1, 64, 8));
+  CHECK_OK(cushim_context_fill_2d(all.context, &b, 64, CUSHIM_VALUE_8(0x32), 64, 8));
   CHECK(found_by_another_stream(second + 511) == 0x32);
   CHECK_OK(cushim_context_copy_3d(all.context, &rows, &columns, &extent));
   CHECK(found_by_another_stream(first + 511) == 0x32);

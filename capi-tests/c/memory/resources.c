@@ -398,12 +398,12 @@ static void managed_memory(void) {
   options.flags = CUSHIM_MANAGED_ATTACH_HOST;
   CHECK_OK(cushim_resource_create_managed(all.context, &options, &resource));
   CHECK_OK(cushim_resource_destroy(resource));
-  options.pool.kind = CUSHIM_LOCATION_DEVICE;
+  options.pool_location.kind = CUSHIM_LOCATION_DEVICE;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_managed(all.context, &options, &resource));
   options.flags = 0;
-  options.pool.id = 99;
+  options.pool_location.id = 99;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_managed(all.context, &options, &resource));
-  options.pool.id = 0;
+  options.pool_location.id = 0;
   CHECK_OK(cushim_device_supports(all.device, "managed-memory-pools", &has_pools));
   if (!has_pools) {
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_create_managed(all.context, &options, &resource));

@@ -318,9 +318,9 @@ static void copies(cushim_context context, cushim_stream stream) {
   bytes = (unsigned char *)memory;
   for (i = 0; i < 2 * BYTES; i++) bytes[i] = (unsigned char)(i * 11 + i / 256);
   for (i = 0; i < 2; i++) {
-    there[i].to = back[i].from = cushim_endpoint_auto(device + (uint64_t)i * BYTES);
-    there[i].from = cushim_endpoint_auto((uint64_t)(uintptr_t)(bytes + i * BYTES));
-    back[i].to = cushim_endpoint_auto((uint64_t)(uintptr_t)(bytes + (2 + i) * BYTES));
+    there[i].destination = back[i].source = cushim_endpoint_auto(device + (uint64_t)i * BYTES);
+    there[i].source = cushim_endpoint_auto((uint64_t)(uintptr_t)(bytes + i * BYTES));
+    back[i].destination = cushim_endpoint_auto((uint64_t)(uintptr_t)(bytes + (2 + i) * BYTES));
     there[i].bytes = back[i].bytes = BYTES;
   }
   batch(stream, there, COPY_TO_DEVICE_3020);
@@ -328,7 +328,7 @@ static void copies(cushim_context context, cushim_stream stream) {
   CHECK_OK(cushim_stream_synchronize(stream));
   CHECK(memcmp(bytes, bytes + 2 * BYTES, 2 * BYTES) == 0);
 
-  CHECK_OK(cushim_stream_copy_with_attributes(stream, &there[0].to, &there[0].from, BYTES, NULL));
+  CHECK_OK(cushim_stream_copy_with_attributes(stream, &there[0].destination, &there[0].source, BYTES, NULL));
   if (told_version >= 13020) was_called("one copy", COPY_WITH_ATTRIBUTES_13020, 1);
   else if (told_version >= 13000) was_called("one copy", COPY_BATCH_13000, 1);
   else if (told_version >= 12080) was_called("one copy", COPY_BATCH_12080, 1);

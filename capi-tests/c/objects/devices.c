@@ -87,7 +87,7 @@ static void unknown_attribute(void) {
   CHECK(value == 0);
   CHECK(last_detail()->driver_code == CUDA_ERROR_INVALID_VALUE && last_detail()->item == -1);
   CHECK(strcmp(last_detail()->driver_code_name, "CUDA_ERROR_INVALID_VALUE") == 0);
-  CHECK(strcmp(last_detail()->function, "cuDeviceGetAttribute") == 0 && last_detail()->abi == 2000);
+  CHECK(strcmp(last_detail()->driver_function, "cuDeviceGetAttribute") == 0 && last_detail()->abi == 2000);
   CHECK(strcmp(last_detail()->object, "device 0 \"left\"") == 0);
   CHECK(strcmp(last_detail()->label, "left") == 0);
   CHECK_OK(cushim_set_label(all.device, NULL));

@@ -28,7 +28,7 @@ static void detail(void) {
   CHECK(last_detail()->status == CUSHIM_ERROR_INVALID_HANDLE && last_detail()->abi == 0);
   CHECK(last_detail()->item == -1 && last_detail()->driver_code == 0 && last_detail()->reserved == 0);
   CHECK(last_detail()->driver_code_name[0] == '\0' && last_detail()->driver_log[0] == '\0');
-  CHECK(last_detail()->function[0] == '\0');
+  CHECK(last_detail()->driver_function[0] == '\0');
   CHECK_CONTAINS(last_detail()->object, "destroyed stream \"copy\"");
   CHECK(strcmp(last_detail()->label, "copy") == 0);
   CHECK_CONTAINS(last_detail()->message, "destroyed");

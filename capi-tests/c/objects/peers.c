@@ -119,20 +119,20 @@ static void within(const struct side *side, uint64_t pointer) {
   there_and_back(side, pointer, page, 10);
   there_and_back(side, pointer, host, 20);
   worked(fill_bytes(side->stream, pointer, 30, half), "a memset");
-  copies[0].to = cushim_endpoint_device(pointer + half);
-  copies[0].from = cushim_endpoint_device(pointer);
-  worked(cushim_stream_copy(side->stream, &copies[0].to, &copies[0].from, half), "a half to the other");
+  copies[0].destination = cushim_endpoint_device(pointer + half);
+  copies[0].source = cushim_endpoint_device(pointer);
+  worked(cushim_stream_copy(side->stream, &copies[0].destination, &copies[0].source, half), "a half to the other");
   synchronize(side->stream);
   arrived(side, pointer, 30, "a half to the other");
-  worked(cushim_stream_fill_2d(side->stream, &copies[0].from, 64, 31, 1, 64, BYTES / 128), "a 2D memset");
-  copies[0].to.context = copies[0].from.context = side->context;
-  worked(cushim_stream_copy(side->stream, &copies[0].to, &copies[0].from, half), "with their contexts");
+  worked(cushim_stream_fill_2d(side->stream, &copies[0].source, 64, CUSHIM_VALUE_8(31), 64, BYTES / 128), "a 2D memset");
+  copies[0].destination.context = copies[0].source.context = side->context;
+  worked(cushim_stream_copy(side->stream, &copies[0].destination, &copies[0].source, half), "with their contexts");
   synchronize(side->stream);
   arrived(side, pointer, 31, "with their contexts");
   memset(host, 32, BYTES);
   for (i = 0; i < 2; i++) {
-    copies[i].to = cushim_endpoint_device(pointer + (size_t)i * half);
-    copies[i].from = cushim_endpoint_host(host + (size_t)i * half);
+    copies[i].destination = cushim_endpoint_device(pointer + (size_t)i * half);
+    copies[i].source = cushim_endpoint_host(host + (size_t)i * half);
     copies[i].bytes = half;
   }
   worked(cushim_stream_copy_batch(side->stream, copies, 2, NULL, 0, &options), "a batch");
@@ -317,7 +317,7 @@ static void plain_without_access(void) {
   size_t bytes = 1;
   refused(CUDA_ERROR_INVALID_VALUE, fill_bytes(sides[0].stream, sides[1].plain, 1, BYTES), of);
   CHECK_CONTAINS(last_message(), "cushim_context_enable_peer_access");
-  refused(CUDA_ERROR_INVALID_VALUE, cushim_stream_fill_2d(sides[0].stream, &plain, 64, 1, 1, 32, 2), of);
+  refused(CUDA_ERROR_INVALID_VALUE, cushim_stream_fill_2d(sides[0].stream, &plain, 64, CUSHIM_VALUE_8(1), 32, 2), of);
   refused(CUDA_ERROR_INVALID_VALUE, set_bytes(first, sides[1].plain, 1, BYTES), of);
   CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cushim_context_get_address_range(first, sides[1].plain, &start, &bytes));
   CHECK(start == 0 && bytes == 0);
@@ -516,7 +516,7 @@ static void set_numbers(const struct side *side, uint64_t pointer, float value) 
   cushim_endpoint to = cushim_endpoint_device(pointer);
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
-  CHECK_OK(cushim_context_fill(side->context, &to, bits, 4, THREADS));
+  CHECK_OK(cushim_context_fill(side->context, &to, CUSHIM_VALUE_32(bits), THREADS));
 }
 
 static cushim_kernel kernels[2]; /* for the streams of each device */

@@ -90,8 +90,8 @@ static void memory(const struct old *old, cushim_context gone) {
   GONE(cushim_context_get_address_range(gone, old->memory, &start, &size));
   GONE(cushim_context_copy(gone, &there, &here, BYTES));
   GONE(cushim_context_copy_3d(gone, &to, &from, &extent));
-  GONE(cushim_context_fill(gone, &there, 0, 1, BYTES));
-  GONE(cushim_context_fill_2d(gone, &there, 64, 0, 1, 16, 2));
+  GONE(cushim_context_fill(gone, &there, CUSHIM_VALUE_8(0), BYTES));
+  GONE(cushim_context_fill_2d(gone, &there, 64, CUSHIM_VALUE_8(0), 16, 2));
 }
 
 static cushim_range old_range(const struct old *old) {
@@ -117,8 +117,8 @@ static void managed_memory(const struct old *old, cushim_context gone) {
 static void batches(const struct old *old, cushim_stream gone) {
   const cushim_range range = old_range(old);
   cushim_copy copy;
-  copy.from = cushim_endpoint_host(bytes);
-  copy.to = cushim_endpoint_device(old->memory);
+  copy.source = cushim_endpoint_host(bytes);
+  copy.destination = cushim_endpoint_device(old->memory);
   copy.bytes = BYTES;
   GONE(cushim_stream_prefetch(gone, &range, &host));
   GONE(cushim_stream_prefetch_batch(gone, &range, 1, &host, 1, NULL));
@@ -127,7 +127,7 @@ static void batches(const struct old *old, cushim_stream gone) {
   GONE(cushim_stream_discard_prefetch(gone, &range, &host));
   GONE(cushim_stream_discard_prefetch_batch(gone, &range, 1, &host, 1, NULL));
   GONE(cushim_stream_copy_batch(gone, &copy, 1, NULL, 0, NULL));
-  GONE(cushim_stream_copy_with_attributes(gone, &copy.to, &copy.from, BYTES, NULL));
+  GONE(cushim_stream_copy_with_attributes(gone, &copy.destination, &copy.source, BYTES, NULL));
 }
 
 static void streams(const struct old *old, cushim_stream gone) {
@@ -157,8 +157,8 @@ static void streams(const struct old *old, cushim_stream gone) {
   GONE(cushim_stream_allocate(gone, BYTES, &pointer));
   GONE(cushim_stream_copy(gone, &there, &here, BYTES));
   GONE(cushim_stream_copy_3d(gone, &to, &from, &extent));
-  GONE(cushim_stream_fill(gone, &there, 0, 1, BYTES));
-  GONE(cushim_stream_fill_2d(gone, &there, 64, 0, 1, 16, 2));
+  GONE(cushim_stream_fill(gone, &there, CUSHIM_VALUE_8(0), BYTES));
+  GONE(cushim_stream_fill_2d(gone, &there, 64, CUSHIM_VALUE_8(0), 16, 2));
 }
 
 static void events(const struct old *old) {
@@ -187,7 +187,7 @@ static void with_the_new_one(const struct old *old, cushim_context context) {
   GONE(cushim_stream_copy(stream, &named, &memory, 64));
   GONE(cushim_stream_copy(stream, &memory, &named, 64));
   GONE(cushim_context_copy(context, &named, &memory, 64));
-  GONE(cushim_stream_fill(stream, &named, 0, 1, 64));
+  GONE(cushim_stream_fill(stream, &named, CUSHIM_VALUE_8(0), 64));
   CHECK_OK(cushim_stream_synchronize(stream));
   CHECK_OK(cushim_stream_query(stream, &done));
   CHECK(done == 1);

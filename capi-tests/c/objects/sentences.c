@@ -43,12 +43,12 @@ static void buffers(void) {
   CHECK_OK(cushim_set_label(buffer, "weights"));
   weights = cushim_endpoint_buffer(buffer, 0);
   here = cushim_endpoint_host(bytes);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &weights, 1, 1, 257));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &weights, CUSHIM_VALUE_8(1), 257));
   CHECK_CONTAINS(last_message(), "buffer \"weights\"");
   CHECK(strstr(last_message(), "1 rows") == NULL);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &here, &weights, 257));
   CHECK_CONTAINS(last_message(), "buffer \"weights\"");
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &weights, 1, 4, SIZE_MAX));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &weights, CUSHIM_VALUE_32(1), SIZE_MAX));
   CHECK(strstr(last_message(), "1 rows") == NULL);
   CHECK_OK(cushim_buffer_destroy(buffer));
 }

@@ -24,7 +24,7 @@ static void fail(const char *path) {
 
 static void nothing_yet(void) {
   CHECK(last()->status == 0 && last()->abi == 0);
-  CHECK(last()->function[0] == '\0' && last()->message[0] == '\0');
+  CHECK(last()->driver_function[0] == '\0' && last()->message[0] == '\0');
   CHECK(cushim_last_error_message()[0] == '\0');
 }
 
@@ -62,10 +62,10 @@ static void function_and_number(void) {
   CHECK_OK(cushim_driver_open(&options, &none));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_driver_lookup(none, "cuMemPrefetchAsync", 12020, 0, &function));
   CHECK(last()->status == CUSHIM_ERROR_UNSUPPORTED && last()->abi == 12020);
-  CHECK(strcmp(last()->function, "cuMemPrefetchAsync") == 0);
+  CHECK(strcmp(last()->driver_function, "cuMemPrefetchAsync") == 0);
   CHECK_OK(cushim_driver_destroy(none));
   fail("/nonexistent/mine");
-  CHECK(last()->abi == 0 && last()->function[0] == '\0');
+  CHECK(last()->abi == 0 && last()->driver_function[0] == '\0');
 }
 
 static void cut(void) {
@@ -81,10 +81,10 @@ static void sizes(void) {
   struct { cushim_error_detail known; unsigned char beyond[64]; } newer;
   fail("/nonexistent/mine");
   memset(&detail, 0xee, sizeof detail);
-  detail.struct_size = offsetof(cushim_error_detail, function);
+  detail.struct_size = offsetof(cushim_error_detail, driver_function);
   CHECK_OK(cushim_last_error(&detail));
-  CHECK(detail.struct_size == offsetof(cushim_error_detail, function));
-  CHECK(detail.status == CUSHIM_ERROR_DRIVER_UNUSABLE && (unsigned char)detail.function[0] == 0xee);
+  CHECK(detail.struct_size == offsetof(cushim_error_detail, driver_function));
+  CHECK(detail.status == CUSHIM_ERROR_DRIVER_UNUSABLE && (unsigned char)detail.driver_function[0] == 0xee);
 
   memset(&newer, 0xee, sizeof newer);
   newer.known.struct_size = sizeof newer;

@@ -129,7 +129,7 @@ static void absent(cushim_driver driver) {
     CHECK(function == NULL);
     detail.struct_size = sizeof detail;
     CHECK_OK(cushim_last_error(&detail));
-    CHECK(strcmp(detail.function, entry->base) == 0 && detail.abi == entry->number);
+    CHECK(strcmp(detail.driver_function, entry->base) == 0 && detail.abi == entry->number);
     CHECK_CONTAINS(detail.message, entry->base);
     snprintf(version, sizeof version, "%d", entry->number);
     CHECK_CONTAINS(detail.message, version);

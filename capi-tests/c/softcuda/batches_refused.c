@@ -43,8 +43,8 @@ static void prefetches(void) {
 
 static cushim_copy copy(uint64_t to, void *from) {
   cushim_copy copy;
-  copy.to = cushim_endpoint_device(to);
-  copy.from = cushim_endpoint_host(from);
+  copy.destination = cushim_endpoint_device(to);
+  copy.source = cushim_endpoint_host(from);
   copy.bytes = 64;
   return copy;
 }
@@ -68,7 +68,7 @@ static void copies(void) {
   memset(memory, 0x55, 65);
   for (i = 0; i < MANY; i++) {
     many[i] = copy(there, memory);
-    many[i].from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
+    many[i].source.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
   }
   busy_begin(&busy, all.driver, all.stream);
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy_batch(all.stream, many, MANY, NULL, 0, NULL));
@@ -88,7 +88,7 @@ static void copies(void) {
   CHECK(first_byte(there) == 0x66);
   /* What is wrong with an item has the status that a single copy has for it; only the first form of the driver's call can number it. */
   many[1].bytes = 65;
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &many[1].to, &many[1].from, many[1].bytes));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &many[1].destination, &many[1].source, many[1].bytes));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy_batch(all.stream, many, PARTS, NULL, 0, NULL));
   CHECK(last_detail()->item == (version < 13000 ? 1 : -1));
   CHECK_OK(cushim_stream_synchronize(all.stream));

@@ -15,7 +15,7 @@ static void count_call(void *data) { __atomic_add_fetch((int *)data, 1, __ATOMIC
 static cushim_status fill_owned(cushim_stream stream, int index, uint32_t number, int which) {
   const cushim_owner owner = counted(&releases[which]);
   cushim_endpoint to = owned_slot(index, &owner);
-  cushim_status status = cushim_stream_fill(stream, &to, number, 4, 1);
+  cushim_status status = cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(number), 1);
   if (status == CUSHIM_SUCCESS) lent[which] = 1; /* a failed call has taken nothing over */
   return status;
 }

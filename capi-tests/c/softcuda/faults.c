@@ -13,7 +13,7 @@ static void failing_release(void) {
   CHECK_OK(cushim_event_ref(event, &other));
   CHECK_OK(cushim_event_destroy(event)); /* releases nothing */
   CHECK_STATUS(CUDA_ERROR_UNKNOWN, cushim_event_destroy(other));
-  CHECK(strcmp(last_detail()->function, "cuEventDestroy") == 0);
+  CHECK(strcmp(last_detail()->driver_function, "cuEventDestroy") == 0);
   CHECK(strcmp(last_detail()->object, "event \"copied\"") == 0 && strcmp(last_detail()->label, "copied") == 0);
   /* The handle is destroyed all the same, and nobody is told twice. */
   CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_event_destroy(other));

@@ -40,7 +40,7 @@ static void build(void) {
   args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &parameter);
   CHECK_OK(cushim_graph_add_kernel(at.graph, NULL, 0, all.kernel, NULL, args, 2, &at.node));
   CHECK_OK(cushim_graph_add_kernel(at.graph, &at.node, 1, all.kernel, NULL, args, 2, NULL));
-  CHECK_OK(cushim_graph_add_fill(at.graph, &at.node, 1, &to, 5, 4, 1, &at.fill));
+  CHECK_OK(cushim_graph_add_fill(at.graph, &at.node, 1, &to, CUSHIM_VALUE_32(5), 1, &at.fill));
   CHECK_OK(cushim_graph_add_kernel(at.other, NULL, 0, all.kernel, NULL, args, 2, NULL));
   to = cushim_endpoint_device(slot(32)), from = cushim_endpoint_device(slot(40));
   CHECK_OK(cushim_graph_add_copy(at.graph, NULL, 0, &to, &from, 4, &at.copy));
@@ -115,13 +115,13 @@ static cushim_status set_owner(void) {
 static cushim_status set_fill(void) {
   const cushim_owner owner = counted(&counts[0]);
   cushim_endpoint to = owned_slot(2, &owner);
-  return cushim_node_set_fill(at.fill, NULL, &to, 6, 4, 1);
+  return cushim_node_set_fill(at.fill, &to, CUSHIM_VALUE_32(6), 1);
 }
 
 static cushim_status set_fill_in_exec(void) {
   const cushim_owner owner = counted(&counts[0]);
   cushim_endpoint to = owned_slot(2, &owner);
-  return cushim_node_set_fill(at.fill, at.exec, &to, 6, 4, 1);
+  return cushim_exec_set_fill(at.exec, at.fill, &to, CUSHIM_VALUE_32(6), 1);
 }
 
 /* Setters of every type, in the graph and in the exec. */
@@ -131,24 +131,24 @@ static cushim_status set_kernel_at(cushim_exec exec) {
   cushim_arg args[2];
   args[0] = owned_arg(&pointer, slot(3), &counts[0]);
   args[1] = CUSHIM_ARG(digit);
-  return cushim_node_set_kernel(at.node, exec, all.kernel, NULL, args, 2);
+  return IN_GRAPH_OR_EXEC(exec, set_kernel, at.node, all.kernel, NULL, args, 2);
 }
 
 static cushim_status set_argument_at(cushim_exec exec) {
   cushim_owned_pointer pointer;
   const cushim_arg arg = owned_arg(&pointer, slot(3), &counts[0]);
-  return cushim_node_set_argument(at.node, exec, 0, &arg);
+  return IN_GRAPH_OR_EXEC(exec, set_argument, at.node, 0, &arg);
 }
 
 static cushim_status set_copy_at(cushim_exec exec) {
   const cushim_owner owners[2] = {counted(&counts[0]), counted(&counts[1])};
   cushim_endpoint to = owned_slot(8, &owners[0]), from = owned_slot(16, &owners[1]);
-  return cushim_node_set_copy(at.copy, exec, &to, &from, 8);
+  return IN_GRAPH_OR_EXEC(exec, set_copy, at.copy, &to, &from, 8);
 }
 
 static cushim_status set_host_function_at(cushim_exec exec) {
   const cushim_owner owner = counted(&counts[0]);
-  return cushim_node_set_host_function(at.function, exec, no_op, NULL, &owner);
+  return IN_GRAPH_OR_EXEC(exec, set_host_function, at.function, no_op, NULL, &owner);
 }
 
 static cushim_status set_operations_at(cushim_exec exec) {
@@ -158,7 +158,7 @@ static cushim_status set_operations_at(cushim_exec exec) {
   write.action = CUSHIM_MEMORY_WRITE_32;
   write.at = owned_slot(24, &owner);
   write.value = 2;
-  return cushim_node_set_memory_operations(at.operations, exec, &write, 1);
+  return IN_GRAPH_OR_EXEC(exec, set_memory_operations, at.operations, &write, 1);
 }
 
 static cushim_status set_kernel(void) { return set_kernel_at(NULL); }
@@ -167,16 +167,16 @@ static cushim_status set_argument(void) { return set_argument_at(NULL); }
 static cushim_status set_argument_in_exec(void) { return set_argument_at(at.exec); }
 static cushim_status set_copy(void) { return set_copy_at(NULL); }
 static cushim_status set_copy_in_exec(void) { return set_copy_at(at.exec); }
-static cushim_status set_record(void) { return cushim_node_set_event(at.record, NULL, all.event); }
-static cushim_status set_record_in_exec(void) { return cushim_node_set_event(at.record, at.exec, all.event); }
-static cushim_status set_wait(void) { return cushim_node_set_event(at.wait, NULL, all.event); }
-static cushim_status set_wait_in_exec(void) { return cushim_node_set_event(at.wait, at.exec, all.event); }
+static cushim_status set_record(void) { return cushim_node_set_event(at.record, all.event); }
+static cushim_status set_record_in_exec(void) { return cushim_exec_set_event(at.exec, at.record, all.event); }
+static cushim_status set_wait(void) { return cushim_node_set_event(at.wait, all.event); }
+static cushim_status set_wait_in_exec(void) { return cushim_exec_set_event(at.exec, at.wait, all.event); }
 static cushim_status set_host_function(void) { return set_host_function_at(NULL); }
 static cushim_status set_host_function_in_exec(void) { return set_host_function_at(at.exec); }
 static cushim_status set_operations(void) { return set_operations_at(NULL); }
 static cushim_status set_operations_in_exec(void) { return set_operations_at(at.exec); }
-static cushim_status set_child(void) { return cushim_node_set_child(at.child, at.exec, at.other); }
-static cushim_status set_enabled(void) { return cushim_node_set_enabled(at.copy, at.exec, 0); }
+static cushim_status set_child(void) { return cushim_exec_set_child(at.exec, at.child, at.other); }
+static cushim_status set_enabled(void) { return cushim_exec_set_enabled(at.exec, at.copy, 0); }
 
 static cushim_status rebind(void) { return cushim_exec_rebind(at.exec, first, second, NULL); }
 
@@ -199,7 +199,7 @@ static cushim_status capture(void) {
   cushim_status status = cushim_builder_create(all.context, NULL, &builder);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(builder);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_fork(builder, &fork, 1);
-  if (status == CUSHIM_SUCCESS) status = cushim_stream_fill(cushim_builder_stream(fork), &to, 7, 4, 1);
+  if (status == CUSHIM_SUCCESS) status = cushim_stream_fill(cushim_builder_stream(fork), &to, CUSHIM_VALUE_32(7), 1);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_join(builder, &fork, 1);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_add_child(builder, at.other, CUSHIM_CHILD_CLONE, NULL);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);
@@ -221,7 +221,7 @@ static cushim_status capture_body(void) {
   if (status == CUSHIM_SUCCESS) status = cushim_builder_create_condition(builder, NULL, &condition);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_add_conditional(builder, condition, CUSHIM_CONDITIONAL_IF, 1, NULL, &body);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(body);
-  if (status == CUSHIM_SUCCESS) status = cushim_stream_fill(cushim_builder_stream(body), &to, 7, 4, 1);
+  if (status == CUSHIM_SUCCESS) status = cushim_stream_fill(cushim_builder_stream(body), &to, CUSHIM_VALUE_32(7), 1);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_end(body, NULL);
   if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);
   (void)cushim_builder_destroy(body);
@@ -243,7 +243,7 @@ static cushim_status capture_allocation(void) {
   if (status == CUSHIM_SUCCESS) status = cushim_buffer_create(arena, cushim_builder_stream(builder), 64, &buffer);
   if (status == CUSHIM_SUCCESS) {
     to = cushim_endpoint_buffer(buffer, 0);
-    status = cushim_stream_fill(cushim_builder_stream(builder), &to, 7, 4, 1);
+    status = cushim_stream_fill(cushim_builder_stream(builder), &to, CUSHIM_VALUE_32(7), 1);
   }
   if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);
   (void)cushim_buffer_destroy(buffer);
@@ -322,7 +322,7 @@ static uint32_t argument_in_exec(void) {
   cushim_arg args[2];
   uint64_t values[2];
   size_t count = 0;
-  CHECK_OK(cushim_node_get_arguments(at.node, at.exec, args, 2, &count, values, sizeof values, NULL));
+  CHECK_OK(cushim_exec_get_arguments(at.exec, at.node, args, 2, &count, values, sizeof values, NULL));
   return count == 2 ? *(const uint32_t *)args[1].value : 0;
 }
 
@@ -378,7 +378,7 @@ static void half_way(void) {
   CHECK(nodes == 0);
   CHECK_CONTAINS(last_message(), "kernel node 1");
   control.fault_clear();
-  CHECK_OK(cushim_node_get_arguments(at.node, at.exec, args, 2, &nodes, values, sizeof values, NULL));
+  CHECK_OK(cushim_exec_get_arguments(at.exec, at.node, args, 2, &nodes, values, sizeof values, NULL));
   CHECK(*(const uint32_t *)args[1].value == 1);
   CHECK(result_of_exec(at.exec) == 5);
   CHECK_OK(cushim_exec_set_parameter(at.exec, "digit", &digit, sizeof digit, &nodes));
@@ -398,7 +398,7 @@ static void rebound_half_way(void) {
   control.fault_clear();
   CHECK(nodes == 0);
   CHECK_CONTAINS(last_message(), "kernel node 1");
-  CHECK_OK(cushim_node_get_arguments(at.node, at.exec, args, 2, &nodes, values, sizeof values, NULL));
+  CHECK_OK(cushim_exec_get_arguments(at.exec, at.node, args, 2, &nodes, values, sizeof values, NULL));
   CHECK(is_same(args[0].value, first) && result_of_exec(at.exec) == 5);
   CHECK_OK(cushim_exec_rebind(at.exec, second, first, &nodes));
   CHECK(nodes == 0);
@@ -433,8 +433,8 @@ static void no_way_back(cushim_status (*change)(void)) {
   is_refused_as_broken(cushim_exec_upload(at.exec, all.stream));
   is_refused_as_broken(cushim_exec_rebind(at.exec, first, second, &nodes));
   is_refused_as_broken(cushim_exec_set_parameter(at.exec, "digit", &digit, sizeof digit, &nodes));
-  is_refused_as_broken(cushim_node_set_argument(at.node, at.exec, 1, &CUSHIM_ARG(digit)));
-  if (at.child != NULL) is_refused_as_broken(cushim_node_set_child(at.child, at.exec, at.other));
+  is_refused_as_broken(cushim_exec_set_argument(at.exec, at.node, 1, &CUSHIM_ARG(digit)));
+  if (at.child != NULL) is_refused_as_broken(cushim_exec_set_child(at.exec, at.child, at.other));
   CHECK(result_of_exec(beside) == 5);
   CHECK_OK(cushim_exec_destroy(beside));
   again = new_exec(at.graph);

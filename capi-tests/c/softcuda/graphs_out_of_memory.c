@@ -112,7 +112,7 @@ static cushim_status read_arguments(void) {
   cushim_arg args[4];
   uint64_t values[8];
   size_t count, needed;
-  return cushim_node_get_arguments(kernel_node, NULL, args, 4, &count, values, sizeof values, &needed);
+  return cushim_node_get_arguments(kernel_node, args, 4, &count, values, sizeof values, &needed);
 }
 static cushim_status write_json(void) { return cushim_graph_write_json(definition, "/dev/null", 0); }
 
@@ -131,7 +131,7 @@ static void clear_dependencies(void) { CHECK_OK(cushim_node_set_dependencies(cop
 static cushim_status set_owned_argument(cushim_exec where) {
   cushim_owned_pointer owned;
   const cushim_arg arg = owned_arg(&owned, memory, &releases);
-  return cushim_node_set_argument(kernel_node, where, 0, &arg);
+  return IN_GRAPH_OR_EXEC(where, set_argument, kernel_node, 0, &arg);
 }
 static cushim_status set_argument(void) { return set_owned_argument(NULL); }
 static cushim_status set_argument_in_exec(void) { return set_owned_argument(exec); }
@@ -141,33 +141,33 @@ static cushim_status set_args(cushim_exec where) {
   cushim_arg args[2];
   args[0] = owned_arg(&owned, memory, &releases);
   args[1] = CUSHIM_ARG(one);
-  return cushim_node_set_kernel(kernel_node, where, NULL, NULL, args, 2);
+  return IN_GRAPH_OR_EXEC(where, set_kernel, kernel_node, NULL, NULL, args, 2);
 }
 static cushim_status set_kernel(void) { return set_args(NULL); }
 static cushim_status set_kernel_in_exec(void) { return set_args(exec); }
 static cushim_status set_ends(cushim_exec where) {
   const cushim_owner owner = counted(&releases);
   cushim_endpoint to = owned_slot(2, &owner);
-  return cushim_node_set_copy(copy_node, where, &to, NULL, 4);
+  return IN_GRAPH_OR_EXEC(where, set_copy, copy_node, &to, NULL, 4);
 }
 static cushim_status set_copy(void) { return set_ends(NULL); }
 static cushim_status set_copy_in_exec(void) { return set_ends(exec); }
 static cushim_status set_filled(cushim_exec where) {
   const cushim_owner owner = counted(&releases);
   cushim_endpoint to = owned_slot(2, &owner);
-  return cushim_node_set_fill(fill_node, where, &to, 7, 4, 1);
+  return IN_GRAPH_OR_EXEC(where, set_fill, fill_node, &to, CUSHIM_VALUE_32(7), 1);
 }
 static cushim_status set_fill(void) { return set_filled(NULL); }
 static cushim_status set_fill_in_exec(void) { return set_filled(exec); }
 static cushim_status set_function_of(cushim_exec where) {
   const cushim_owner owner = counted(&releases);
-  return cushim_node_set_host_function(function_node, where, nothing_to_do, NULL, &owner);
+  return IN_GRAPH_OR_EXEC(where, set_host_function, function_node, nothing_to_do, NULL, &owner);
 }
 static cushim_status set_function(void) { return set_function_of(NULL); }
 static cushim_status set_function_in_exec(void) { return set_function_of(exec); }
-static cushim_status set_event(void) { return cushim_node_set_event(event_node, NULL, other_event); }
-static cushim_status set_event_in_exec(void) { return cushim_node_set_event(event_node, exec, other_event); }
-static cushim_status set_child_in_exec(void) { return cushim_node_set_child(child_node, exec, small); }
+static cushim_status set_event(void) { return cushim_node_set_event(event_node, other_event); }
+static cushim_status set_event_in_exec(void) { return cushim_exec_set_event(exec, event_node, other_event); }
+static cushim_status set_child_in_exec(void) { return cushim_exec_set_child(exec, child_node, small); }
 static cushim_status set_owner(void) {
   const cushim_owner owner = counted(&releases);
   return cushim_node_set_owner(kernel_node, 0, &owner);
@@ -186,7 +186,7 @@ static void rebind_back(void) {
   size_t nodes;
   CHECK_OK(cushim_exec_rebind(exec, second, first, &nodes));
 }
-static cushim_status disable(void) { return cushim_node_set_enabled(fill_node, exec, 0); }
+static cushim_status disable(void) { return cushim_exec_set_enabled(exec, fill_node, 0); }
 
 static cushim_status instantiate(void) { return cushim_exec_create(definition, NULL, &made_exec, NULL); }
 static void destroy_exec(void) { CHECK_OK(cushim_exec_destroy(made_exec)); }
@@ -332,7 +332,7 @@ static void prepare(void) {
   definition = new_graph();
   CHECK_OK(add_buffer_kernel(definition, &kernel_node));
   CHECK_OK(add_owned_copy(&copy_node));
-  CHECK_OK(cushim_graph_add_fill(definition, NULL, 0, &to, 0, 4, 1, &fill_node));
+  CHECK_OK(cushim_graph_add_fill(definition, NULL, 0, &to, CUSHIM_VALUE_32(0), 1, &fill_node));
   CHECK_OK(cushim_graph_add_host_function(definition, NULL, 0, nothing_to_do, NULL, &owner, &function_node));
   CHECK_OK(cushim_graph_add_child(definition, NULL, 0, small, CUSHIM_CHILD_CLONE, &child_node, NULL));
   CHECK_OK(cushim_graph_add_event_record(definition, NULL, 0, all.event, &event_node));

@@ -47,7 +47,7 @@ static struct scene build(void) {
   return scene;
 }
 
-static void set_plain(const struct scene *scene) { CHECK_OK(cushim_node_set_host_function(scene->node, scene->exec, no_op, NULL, NULL)); }
+static void set_plain(const struct scene *scene) { CHECK_OK(cushim_exec_set_host_function(scene->exec, scene->node, no_op, NULL, NULL)); }
 
 static void a_later_event_tells(void) {
   struct scene scene = build();

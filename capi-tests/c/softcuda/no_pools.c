@@ -106,7 +106,7 @@ static void managed_memory(void) {
   is(resource, CUSHIM_RESOURCE_MANAGED);
   is_used(resource);
   CHECK_OK(cushim_resource_destroy(resource));
-  options.pool.kind = CUSHIM_LOCATION_DEVICE;
+  options.pool_location.kind = CUSHIM_LOCATION_DEVICE;
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_create_managed(all.context, &options, &resource));
   CHECK_CONTAINS(last_message(), "pool");
   CHECK(resource == NULL);

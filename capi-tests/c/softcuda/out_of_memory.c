@@ -90,7 +90,7 @@ static cushim_status add_an_empty(void) { return cushim_graph_add_empty(other_gr
 static cushim_status add_a_kernel(void) { return add_numbered(other_graph, NULL, 0, all.kernel, memory, 1, &node); }
 static cushim_status add_a_fill(void) {
   cushim_endpoint to = cushim_endpoint_device(memory);
-  return cushim_graph_add_fill(other_graph, NULL, 0, &to, 0, 4, 1, &node);
+  return cushim_graph_add_fill(other_graph, NULL, 0, &to, CUSHIM_VALUE_32(0), 1, &node);
 }
 static cushim_status add_a_function(void) {
   const cushim_owner owner = counted(&releases);

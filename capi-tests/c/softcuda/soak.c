@@ -119,7 +119,7 @@ static void enqueue(cushim_stream stream, cushim_kernel kernel, uint64_t number,
   cushim_arg args[2];
   args[0] = CUSHIM_ARG(number);
   args[1] = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_stream_fill(stream, &to, 4, 4, 1));
+  CHECK_OK(cushim_stream_fill(stream, &to, CUSHIM_VALUE_32(4), 1));
   CHECK_OK(cushim_kernel_launch(kernel, stream, NULL, args, 2));
   CHECK_OK(cushim_stream_launch_host_function(stream, nothing_to_do, releases, &owner));
 }
@@ -135,7 +135,7 @@ static void use_graphs(cushim_context context, cushim_kernel kernel, uint64_t nu
   cushim_node fill, launch, function, child, allocation;
   uint64_t allocated;
   CHECK_OK(cushim_graph_create(context, NULL, &graph));
-  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 3, 4, 1, &fill));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(3), 1, &fill));
   CHECK_OK(add_numbered(graph, &fill, 1, kernel, number, 5, &launch));
   CHECK_OK(cushim_graph_add_host_function(graph, &launch, 1, nothing_to_do, releases, &owner, &function));
   CHECK_OK(cushim_builder_create(context, NULL, &builder));
@@ -148,7 +148,7 @@ static void use_graphs(cushim_context context, cushim_kernel kernel, uint64_t nu
   CHECK_OK(cushim_graph_clone(graph, &clone));
   CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));
   CHECK_OK(cushim_exec_launch(exec, stream));
-  CHECK_OK(cushim_node_set_fill(fill, exec, &to, 4, 4, 1));
+  CHECK_OK(cushim_exec_set_fill(exec, fill, &to, CUSHIM_VALUE_32(4), 1));
   CHECK_OK(cushim_exec_launch(exec, stream));
   CHECK_OK(cushim_exec_update(exec, clone, NULL));
   CHECK_OK(cushim_exec_launch(exec, stream));

@@ -90,7 +90,7 @@ enum { SWEPT_BYTES = CODE, SWEPT_CAPACITY = 4 };
 #define GOOD_cushim_extent &good_extent
 #define GOOD_cushim_location &good_location
 #define GOOD_cushim_memory_operation good_memory_operation
-#define GOOD_cushim_node &good_edge.from
+#define GOOD_cushim_node &good_edge.from_node
 #define GOOD_cushim_endpoint &good_place
 #define GOOD_cushim_range good_ranges
 #define GOOD_cushim_region &good_region
@@ -219,9 +219,9 @@ static void set_up_arrays(void) {
     CHECK_STATUS(CUDA_SUCCESS, cu->cuMemAllocManaged_6000(&shared, 8192, CU_MEM_ATTACH_GLOBAL));
   }
   for (i = 0; i < 2; i++) {
-    good_copies[i].to = good_copies[i].from = good_place;
-    good_copies[i].to.offset = (uint64_t)i * 64;
-    good_copies[i].from.offset = 1024 + (uint64_t)i * 64;
+    good_copies[i].destination = good_copies[i].source = good_place;
+    good_copies[i].destination.offset = (uint64_t)i * 64;
+    good_copies[i].source.offset = 1024 + (uint64_t)i * 64;
     good_copies[i].bytes = 64;
     good_ranges[i].kind = CUSHIM_RANGE_POINTER;
     good_ranges[i].address = shared;
@@ -273,8 +273,8 @@ static cushim_node node_for(const char *function) {
   allocation.bytes = 64;
   if (strstr(function, "_copy_3d") != NULL) cushim_graph_add_copy_3d(graph, NULL, 0, &good_region, &good_region, &good_extent, &node);
   else if (strstr(function, "_copy") != NULL) cushim_graph_add_copy(graph, NULL, 0, &good_place, &good_place, 64, &node);
-  else if (strstr(function, "_fill_2d") != NULL) cushim_graph_add_fill_2d(graph, NULL, 0, &on_device, 64, 0, 4, 2, 2, &node);
-  else if (strstr(function, "_fill") != NULL) cushim_graph_add_fill(graph, NULL, 0, &on_device, 0, 4, 8, &node);
+  else if (strstr(function, "_fill_2d") != NULL) cushim_graph_add_fill_2d(graph, NULL, 0, &on_device, 64, CUSHIM_VALUE_32(0), 2, 2, &node);
+  else if (strstr(function, "_fill") != NULL) cushim_graph_add_fill(graph, NULL, 0, &on_device, CUSHIM_VALUE_32(0), 8, &node);
   else if (strstr(function, "_event") != NULL) cushim_graph_add_event_record(graph, NULL, 0, fixture.event, &node);
   else if (strstr(function, "_host_function") != NULL) cushim_graph_add_host_function(graph, NULL, 0, nothing_to_do, NULL, NULL, &node);
   else if (strstr(function, "_memory_operations") != NULL) cushim_graph_add_memory_operations(graph, NULL, 0, good_memory_operation, 1, &node);
@@ -301,8 +301,8 @@ static void set_up_graph(const char *function) {
   cushim_condition_create(fixture.graph, NULL, &fixture.condition);
   CHECK_OK(cushim_builder_create(fixture.context, NULL, &fixture.builder));
   fixture.node = node_for(function);
-  CHECK_OK(cushim_graph_add_empty(fixture.graph, NULL, 0, &good_edge.from));
-  CHECK_OK(cushim_graph_add_empty(fixture.graph, NULL, 0, &good_edge.to));
+  CHECK_OK(cushim_graph_add_empty(fixture.graph, NULL, 0, &good_edge.from_node));
+  CHECK_OK(cushim_graph_add_empty(fixture.graph, NULL, 0, &good_edge.to_node));
   if (strstr(function, "remove_edges") != NULL) CHECK_OK(cushim_graph_add_edges(fixture.graph, &good_edge, 1));
   if (strstr(function, "exec_native") != NULL) options.flags = CUSHIM_EXEC_NATIVE_LAUNCHES;
   CHECK_OK(cushim_exec_create(fixture.graph, &options, &fixture.exec, NULL));

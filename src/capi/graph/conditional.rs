@@ -139,7 +139,7 @@ pub unsafe extern "C" fn cushim_condition_create(
 /// number as bytes, inside a struct, or in a packed block; cushim then does not know that the kernel sets the
 /// condition. The driver numbers the conditions of each graph from 1, so a number cannot be told from other values.
 /// What is refused of a condition argument is then up to you: a kernel must not set a condition of another graph, one
-/// that no node used when the exec was instantiated, or, after `cushim_node_set_child`, one that the exec does not
+/// that no node used when the exec was instantiated, or, after `cushim_exec_set_child`, one that the exec does not
 /// have. Such a launch sets a condition that happens to have the same number, or corrupts the context.
 ///
 /// @param[in] condition The condition.
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
 ///
 /// @param[in] node The node.
 /// @param[out, borrowed] condition The condition; NULL for a node that was added elsewhere, before CUDA 13.2.
-/// @param[out, nullable] kind A `cushim_conditional_kind`; 0 for such a node.
+/// @param[out, nullable, enum(cushim_conditional_kind)] kind How it decides; 0 for such a node.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
 ///
 /// # Safety

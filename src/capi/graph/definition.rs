@@ -35,10 +35,10 @@ impl Incomplete for cushim_graph_s {
     type Object = GraphObject;
 }
 
-/// A node of a graph. The handle is borrowed, always the same for one node, and valid as long as its graph, or an exec
-/// of it. When the node was removed, or its graph was moved into another one, the handle still tells type, label and
-/// last parameters; every other call returns an error. A graph keeps such handles of the 4096 nodes and graphs that
-/// were removed last.
+/// A node of a graph. The handle is borrowed, always the same for one node, and valid as long as its graph, or an
+/// exec of it. When the node was removed, or its graph was moved into another one, the handle still tells type, label
+/// and last parameters; every other call returns an error. A graph keeps such handles of the 4096 nodes and graphs
+/// that were removed last.
 ///
 /// Where a function adds a node, `node` may point to an element of `after`: a chain needs one variable.
 ///
@@ -349,8 +349,8 @@ const DOT_FLAGS: u32 = (CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS.0 
 /// @param[in, example("/dev/null")] path The file.
 /// @param[in, flags(CUgraphDebugDot_flags)] flags What to write besides nodes and edges,
 ///   `CU_GRAPH_DEBUG_DOT_FLAGS_*`.
-/// @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it is
-///   a pipe that nobody reads.
+/// @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it
+///   is a pipe that nobody reads.
 /// @driver any
 ///
 /// # Safety

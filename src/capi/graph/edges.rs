@@ -16,9 +16,9 @@ use crate::object::handle::Guard;
 #[derive(Clone, Copy)]
 pub struct cushim_edge {
     /// The node that comes first.
-    pub from: cushim_node,
+    pub from_node: cushim_node,
     /// The node that comes after it.
-    pub to: cushim_node,
+    pub to_node: cushim_node,
     /// When the first node lets the second start: `CU_GRAPH_KERNEL_NODE_PORT_*` of a kernel node; 0: when it is done.
     /// CUDA 12.3.
     pub from_port: u8,
@@ -31,8 +31,8 @@ pub struct cushim_edge {
 }
 
 const NONE: cushim_edge = cushim_edge {
-    from: std::ptr::null_mut(),
-    to: std::ptr::null_mut(),
+    from_node: std::ptr::null_mut(),
+    to_node: std::ptr::null_mut(),
     from_port: 0,
     to_port: 0,
     r#type: 0,
@@ -52,7 +52,7 @@ impl<'g> Given<'g> {
             return Err(invalid("reserved is not zero"));
         }
         let data = EdgeData { from_port: edge.from_port, to_port: edge.to_port, kind: edge.r#type };
-        Ok(Self { from: get(guard, edge.from)?, to: get(guard, edge.to)?, data })
+        Ok(Self { from: get(guard, edge.from_node)?, to: get(guard, edge.to_node)?, data })
     }
 
     fn edge(&self) -> EdgeOf<'_> {
@@ -62,8 +62,8 @@ impl<'g> Given<'g> {
 
 fn told(edge: &Edge) -> Result<cushim_edge, Error> {
     let EdgeData { from_port, to_port, kind } = edge.data;
-    let (from, to) = (borrowed(edge.from.object())?, borrowed(edge.to.object())?);
-    Ok(cushim_edge { from, to, from_port, to_port, r#type: kind, ..NONE })
+    let (from_node, to_node) = (borrowed(edge.from.object())?, borrowed(edge.to.object())?);
+    Ok(cushim_edge { from_node, to_node, from_port, to_port, r#type: kind, ..NONE })
 }
 
 /// Writes edges into a caller's array.
@@ -161,7 +161,8 @@ pub unsafe extern "C" fn cushim_graph_add_edges(
 /// @param[in, array(edge_count), nullable_if_zero(edge_count)] edges The edges; ports and types do not matter.
 /// @param[in] edge_count The number of edges.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for an edge that does not exist,
-///   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) in a graph with allocation or free nodes.
+///   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) in a graph with allocation or free
+///   nodes.
 /// @driver any
 ///
 /// # Safety
@@ -236,9 +237,9 @@ unsafe fn assign(
     })
 }
 
-/// Makes a node come directly after these nodes, and no others. What is too many is removed in one call of the driver,
-/// what is missing is added in another; edges that stay keep their ports and types. If it fails, all edges are as they
-/// were.
+/// Makes a node come directly after these nodes, and no others. What is too many is removed in one call of the
+/// driver, what is missing is added in another; edges that stay keep their ports and types. If it fails, all edges
+/// are as they were.
 ///
 /// @param[in] node The node.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes.

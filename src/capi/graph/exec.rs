@@ -44,7 +44,8 @@ pub enum cushim_exec_flags {
     CUSHIM_EXEC_NODE_PRIORITY = 4,
     /// `cushim_exec_native` returns its native handle, so that others launch it. The driver then keeps what its nodes
     /// use: on driver 580 each launch is slower for that, by 1 to 3 microseconds, and waits as soon as about 27
-    /// launches are queued. What a node used before it was changed is released after the next update, or with the exec.
+    /// launches are queued. What a node used before it was changed is released after the next update, or with the
+    /// exec.
     CUSHIM_EXEC_NATIVE_LAUNCHES = 8,
 }
 
@@ -79,8 +80,8 @@ pub struct cushim_exec_result {
     pub reason: i32,
     /// Zero.
     pub reserved: u32,
-    /// @field[nullable, borrowed] The node that the driver blames; NULL if it blames none. Of an update, a node of the
-    ///   new graph.
+    /// @field[nullable, borrowed] The node that the driver blames; NULL if it blames none. Of an update, a node of
+    ///   the new graph.
     pub node: cushim_node,
     /// @field[nullable, borrowed] The node that `node` depends on and did not before, or the reverse; NULL if that is
     ///   not the reason. Updates only. CUDA 12.0.
@@ -259,9 +260,9 @@ pub unsafe extern "C" fn cushim_exec_get_flags(exec: cushim_exec, flags: *mut u3
 }
 
 /// Returns the native handle of an exec that was created with `CUSHIM_EXEC_NATIVE_LAUNCHES` or
-/// `CUSHIM_EXEC_DEVICE_LAUNCH`. It is valid until the exec is destroyed; do not destroy it. Without one of these flags
-/// the call is refused: cushim could not tell when launches by that handle are done, and would release too early what
-/// they use.
+/// `CUSHIM_EXEC_DEVICE_LAUNCH`. It is valid until the exec is destroyed; do not destroy it. Without one of these
+/// flags the call is refused: cushim could not tell when launches by that handle are done, and would release too
+/// early what they use.
 ///
 /// @param[in] exec The exec.
 /// @param[out] native The `CUgraphExec`; a `cudaGraphExec_t` is the same.
@@ -299,8 +300,8 @@ pub unsafe extern "C" fn cushim_exec_get_id(exec: cushim_exec, id: *mut u32) -> 
 ///
 /// @param[in] exec The exec.
 /// @param[in] stream The stream.
-/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for one
-///   that is being captured; the capture stays valid.
+/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for
+///   one that is being captured; the capture stays valid.
 /// @driver any
 ///
 /// # Safety
@@ -382,8 +383,8 @@ unsafe fn update(exec: cushim_exec, graph: cushim_graph) -> Result<(), UpdateFai
 
 /// Returns whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
 ///
-/// @param[in] node The node, of the graph that the exec was instantiated from.
 /// @param[in] exec The exec.
+/// @param[in] node The node, of the graph that the exec was instantiated from.
 /// @param[out] enabled 1 or 0.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph; `CUDA_ERROR_INVALID_VALUE` (1) for a node
 ///   that is not a kernel, a copy or a memset.
@@ -392,9 +393,9 @@ unsafe fn update(exec: cushim_exec, graph: cushim_graph) -> Result<(), UpdateFai
 /// # Safety
 /// `enabled` is NULL or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_node_get_enabled(
-    node: cushim_node,
+pub unsafe extern "C" fn cushim_exec_get_enabled(
     exec: cushim_exec,
+    node: cushim_node,
     enabled: *mut i32,
 ) -> cushim_status {
     call(|| {
@@ -410,18 +411,18 @@ pub unsafe extern "C" fn cushim_node_get_enabled(
 /// Has a node take part in the launches of an exec, or not (`cuGraphNodeSetEnabled`): then it does nothing, and the
 /// nodes after it run all the same.
 ///
-/// @param[in] node The node, of the graph that the exec was instantiated from.
 /// @param[in] exec The exec.
+/// @param[in] node The node, of the graph that the exec was instantiated from.
 /// @param[in, example(1)] enabled 1 or 0.
-/// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
+/// @errors as `cushim_exec_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
 /// @driver 11.6
 ///
 /// # Safety
 /// Always safe to call.
 #[unsafe(no_mangle)]
-pub extern "C" fn cushim_node_set_enabled(
-    node: cushim_node,
+pub extern "C" fn cushim_exec_set_enabled(
     exec: cushim_exec,
+    node: cushim_node,
     enabled: i32,
 ) -> cushim_status {
     call(|| {

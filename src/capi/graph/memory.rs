@@ -16,6 +16,7 @@ use crate::capi::pointer::MOST_LOCATIONS;
 use crate::capi::{input, options, out};
 use crate::op::{Free, GraphAllocation, MemoryOperations};
 use crate::pointer::DevicePointer;
+use std::ffi::c_void;
 
 /// Adds a node that copies bytes (`cuGraphAddMemcpyNode`). The graph keeps buffers and owners.
 ///
@@ -25,8 +26,8 @@ use crate::pointer::DevicePointer;
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 /// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-/// @param[in] to The destination.
-/// @param[in] from The source.
+/// @param[in] destination The destination.
+/// @param[in] source The source.
 /// @param[in, example(64)] bytes How many; at least 1.
 /// @param[out, borrowed, nullable] node The node.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for host memory that nobody keeps, and
@@ -35,15 +36,16 @@ use crate::pointer::DevicePointer;
 /// @driver any
 ///
 /// # Safety
-/// `to` and `from` are NULL or valid for reads, and their owners valid; what the graph does not keep is good whenever
-/// it is launched; `after` is NULL or valid for reads of `after_count` handles; `node` is NULL or valid for writes.
+/// `destination` and `source` are NULL or valid for reads, and their owners valid; what the graph does not keep is
+/// good whenever it is launched; `after` is NULL or valid for reads of `after_count` handles; `node` is NULL or valid
+/// for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_graph_add_copy(
     graph: cushim_graph,
     after: *const cushim_node,
     after_count: usize,
-    to: *const cushim_endpoint,
-    from: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
+    source: *const cushim_endpoint,
     bytes: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
@@ -52,9 +54,11 @@ pub unsafe extern "C" fn cushim_graph_add_copy(
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding_taking(at, |lending, guard, graph, after| {
-            let (to, from) =
-                (CallersEndpoint::read(guard, to, "to")?, CallersEndpoint::read(guard, from, "from")?);
-            add(graph, after, &mut range(lending, &to, &from, bytes)?).map(|(added, ())| added)
+            let (destination, source) = (
+                CallersEndpoint::read(guard, destination, "destination")?,
+                CallersEndpoint::read(guard, source, "source")?,
+            );
+            add(graph, after, &mut range(lending, &destination, &source, bytes)?).map(|(added, ())| added)
         })
     }
 }
@@ -64,8 +68,8 @@ pub unsafe extern "C" fn cushim_graph_add_copy(
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 /// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-/// @param[in] to The destination.
-/// @param[in] from The source.
+/// @param[in] destination The destination.
+/// @param[in] source The source.
 /// @param[in] extent The size of the box; at least 1 in each direction.
 /// @param[out, borrowed, nullable] node The node.
 /// @errors as `cushim_graph_add_copy` and `cushim_stream_copy_3d`: `CUSHIM_ERROR_INVALID_ARGUMENT`;
@@ -79,8 +83,8 @@ pub unsafe extern "C" fn cushim_graph_add_copy_3d(
     graph: cushim_graph,
     after: *const cushim_node,
     after_count: usize,
-    to: *const cushim_region,
-    from: *const cushim_region,
+    destination: *const cushim_region,
+    source: *const cushim_region,
     extent: *const cushim_extent,
     node: *mut cushim_node,
 ) -> cushim_status {
@@ -89,7 +93,7 @@ pub unsafe extern "C" fn cushim_graph_add_copy_3d(
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding_taking(at, |lending, guard, graph, after| {
-            let regions = Regions::read(guard, to, from, extent)?;
+            let regions = Regions::read(guard, destination, source, extent)?;
             add(graph, after, &mut regions.copy(lending)?).map(|(added, ())| added)
         })
     }
@@ -100,9 +104,9 @@ pub unsafe extern "C" fn cushim_graph_add_copy_3d(
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 /// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-/// @param[in] to The memory; not an array. The address is a multiple of the value's size.
-/// @param[in] value The value; what does not fit into its bytes is ignored.
-/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in] destination The memory; not an array. The address is a multiple of the value's size.
+/// @param[in, bytes(value_size)] value The value.
+/// @param[in, example(4)] value_size Its bytes: 1, 2 or 4.
 /// @param[in, example(8)] count Number of values; at least 1.
 /// @param[out, borrowed, nullable] node The node.
 /// @errors as `cushim_stream_fill`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for host
@@ -116,17 +120,17 @@ pub unsafe extern "C" fn cushim_graph_add_fill(
     graph: cushim_graph,
     after: *const cushim_node,
     after_count: usize,
-    to: *const cushim_endpoint,
-    value: u32,
-    value_bytes: i32,
+    destination: *const cushim_endpoint,
+    value: *const c_void,
+    value_size: usize,
     count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
     // SAFETY: the caller vouches for both.
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
-    let value = Written { value, bytes: value_bytes, rows: Rows { pitch: 0, width: count, height: 1 } };
+    let value = Written { value, size: value_size, rows: Rows { pitch: 0, width: count, height: 1 } };
     // SAFETY: the caller vouches for all of it.
-    unsafe { add_fill(at, to, value) }
+    unsafe { add_fill(at, destination, value) }
 }
 
 /// Adds a node that sets rows of memory to a value, repeated. Otherwise as `cushim_graph_add_fill`.
@@ -134,10 +138,10 @@ pub unsafe extern "C" fn cushim_graph_add_fill(
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 /// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-/// @param[in] to The start of the first row.
+/// @param[in] destination The start of the first row.
 /// @param[in, example(64)] pitch Bytes from row to row.
-/// @param[in] value The value; what does not fit into its bytes is ignored.
-/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in, bytes(value_size)] value The value.
+/// @param[in, example(4)] value_size Its bytes: 1, 2 or 4.
 /// @param[in, example(2)] width Values in a row.
 /// @param[in, example(2)] height Rows.
 /// @param[out, borrowed, nullable] node The node.
@@ -152,36 +156,36 @@ pub unsafe extern "C" fn cushim_graph_add_fill_2d(
     graph: cushim_graph,
     after: *const cushim_node,
     after_count: usize,
-    to: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
     pitch: usize,
-    value: u32,
-    value_bytes: i32,
+    value: *const c_void,
+    value_size: usize,
     width: usize,
     height: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
     // SAFETY: the caller vouches for both.
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
-    let value = Written { value, bytes: value_bytes, rows: Rows { pitch, width, height } };
+    let value = Written { value, size: value_size, rows: Rows { pitch, width, height } };
     // SAFETY: the caller vouches for all of it.
-    unsafe { add_fill(at, to, value) }
+    unsafe { add_fill(at, destination, value) }
 }
 
 /// What a memset writes.
 struct Written {
-    value: u32,
-    bytes: i32,
+    value: *const c_void,
+    size: usize,
     rows: Rows,
 }
 
 /// # Safety
 /// As for `cushim_graph_add_fill`.
-unsafe fn add_fill(at: Where, to: *const cushim_endpoint, of: Written) -> cushim_status {
+unsafe fn add_fill(at: Where, destination: *const cushim_endpoint, of: Written) -> cushim_status {
     // SAFETY: as the caller vouches.
     unsafe {
         adding_taking(at, |lending, guard, graph, after| {
-            let to = CallersEndpoint::read(guard, to, "to")?;
-            add(graph, after, &mut memset(lending, &to, of.value, of.bytes, of.rows)?)
+            let destination = CallersEndpoint::read(guard, destination, "destination")?;
+            add(graph, after, &mut memset(lending, &destination, of.value, of.size, of.rows)?)
                 .map(|(added, ())| added)
         })
     }

@@ -8,9 +8,11 @@
 //! | `add`, `kernel`, `memory` | nodes are added: without memory, kernels, with memory |
 //! | `child`, `conditional` | nodes with graphs in them |
 //! | `node` | nodes: type, graph, owners, removal |
-//! | `read` | what a node does |
+//! | `read` | what a node does in its graph |
 //! | `exec` | what is instantiated from a graph |
-//! | `set` | nodes are changed, in the graph or in one exec |
+//! | `read_in_exec` | and in one exec |
+//! | `set` | nodes are changed in their graph |
+//! | `set_in_exec` | and in one exec |
 //! | `builder` | graphs that are captured from streams |
 //! | `device_memory` | the memory that a device keeps for graphs |
 
@@ -29,10 +31,14 @@ pub mod read;
 
 pub mod exec;
 
+pub mod read_in_exec;
+
 pub mod set;
+pub mod set_in_exec;
 
 pub mod builder;
 
 pub mod device_memory;
 
 mod after;
+mod target;

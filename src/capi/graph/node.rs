@@ -67,14 +67,14 @@ fn number(node_type: NodeType) -> i32 {
 /// Returns the type of a node, also of one that was removed.
 ///
 /// @param[in] node The node.
-/// @param[out] type A `cushim_node_type`.
+/// @param[out, enum(cushim_node_type)] node_type The type.
 ///
 /// # Safety
-/// `type` is NULL or valid for writes.
+/// `node_type` is NULL or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_node_get_type(node: cushim_node, r#type: *mut i32) -> cushim_status {
-    // SAFETY: the caller vouches for `type`.
-    unsafe { handles::tell(node, r#type, "type", |node| Ok(number(node.node_type()))) }
+pub unsafe extern "C" fn cushim_node_get_type(node: cushim_node, node_type: *mut i32) -> cushim_status {
+    // SAFETY: the caller vouches for `node_type`.
+    unsafe { handles::tell(node, node_type, "node_type", |node| Ok(number(node.node_type()))) }
 }
 
 /// Returns the graph that a node is part of.

@@ -1,10 +1,10 @@
-//! What a node does.
+//! What a node does in its graph.
 //!
 //! @header cushim.h
 //! @task inspect graphs
 
 use super::definition::{cushim_node, invalid};
-use super::exec::cushim_exec;
+use super::target::Target;
 use crate::capi::buffer::cushim_buffer;
 use crate::capi::callback::cushim_host_function;
 use crate::capi::context::cushim_context;
@@ -22,7 +22,6 @@ use crate::capi::memory::{
 };
 use crate::capi::options::OutStruct;
 use crate::capi::out;
-use crate::graph::Node;
 use crate::memory::Buffer;
 use crate::object::error::Error;
 use crate::op::node::{
@@ -31,27 +30,6 @@ use crate::op::node::{
 };
 use std::ffi::c_void;
 use std::ptr::null_mut;
-
-/// Shows the parameters of a node: of the graph, or of one exec.
-///
-/// # Safety
-/// None of its own; for the closures that write.
-fn with<R>(
-    node: cushim_node,
-    exec: cushim_exec,
-    wanted: NodeType,
-    look: impl FnOnce(&Node, &Parameters) -> Result<R, Error>,
-) -> Result<R, Error> {
-    let guard = enter()?;
-    let node = Node::of_object(&*get(&guard, node)?)?;
-    node.check_version(wanted)?;
-    node.check_type(wanted)?;
-    let look = |parameters: &Parameters| look(&node, parameters);
-    match exec.is_null() {
-        true => node.with_parameters(look)?,
-        false => get(&guard, exec)?.with_parameters(&node, look)?,
-    }
-}
 
 /// The memory as callers give it: of a buffer its handle with the offset, otherwise the address.
 fn endpoint(memory: &KeptMemory, memory_type: CUmemorytype) -> Result<cushim_endpoint, Error> {
@@ -97,7 +75,6 @@ pub struct cushim_kernel_node {
 /// returns the arguments.
 ///
 /// @param[in] node The node; also one that was removed.
-/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
 /// @param[inout] kernel Receives kernel and configuration.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
 /// @driver any
@@ -107,22 +84,23 @@ pub struct cushim_kernel_node {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_kernel(
     node: cushim_node,
-    exec: cushim_exec,
     kernel: *mut cushim_kernel_node,
 ) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { show_kernel(Target::Node(node), kernel) }
+}
+
+/// # Safety
+/// As for [`cushim_node_get_kernel`].
+pub(super) unsafe fn show_kernel(at: Target, kernel: *mut cushim_kernel_node) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for it.
         let out = unsafe { OutStruct::cleared(kernel, "kernel") }?;
         let context = {
             let guard = enter()?;
-            // Parameters are shown under the lock that this takes, too.
-            let node = Node::of_object(&*get(&guard, node)?)?;
-            borrowed(&match exec.is_null() {
-                true => node.last_context(),
-                false => get(&guard, exec)?.last_context(&node),
-            })?
+            borrowed(&at.last_context(&guard)?)?
         };
-        let told = with(node, exec, NodeType::Kernel, |node, parameters| {
+        let told = at.with(NodeType::Kernel, |node, parameters| {
             let Parameters::Kernel(kernel) = parameters else {
                 return Err(node.of_another_type(NodeType::Kernel));
             };
@@ -149,7 +127,6 @@ fn kernel_told(context: cushim_context, kernel: &KernelParameters) -> Result<cus
 /// call with `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
 ///
 /// @param[in] node The node; also one that was removed.
-/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
 /// @param[out, array(capacity), nullable_if_zero(capacity)] args Receives the first `capacity` arguments: buffers as
 ///   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_ENDPOINT`, everything else as `CUSHIM_ARG_BYTES`.
 /// @param[in] capacity The number of arguments that there is room for.
@@ -168,7 +145,21 @@ fn kernel_told(context: cushim_context, kernel: &KernelParameters) -> Result<cus
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_arguments(
     node: cushim_node,
-    exec: cushim_exec,
+    args: *mut cushim_arg,
+    capacity: usize,
+    count: *mut usize,
+    values: *mut c_void,
+    size: usize,
+    needed: *mut usize,
+) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { show_arguments(Target::Node(node), args, capacity, count, values, size, needed) }
+}
+
+/// # Safety
+/// As for [`cushim_node_get_arguments`].
+pub(super) unsafe fn show_arguments(
+    at: Target,
     args: *mut cushim_arg,
     capacity: usize,
     count: *mut usize,
@@ -190,7 +181,7 @@ pub unsafe extern "C" fn cushim_node_get_arguments(
         }?;
         let mut room = Room { next: values.as_mut_ptr(), left: values.len(), needed: 0 };
         let (mut told, mut takes) = (Vec::new(), 0);
-        *count = with(node, exec, NodeType::Kernel, |node, parameters| {
+        *count = at.with(NodeType::Kernel, |node, parameters| {
             let Parameters::Kernel(kernel) = parameters else {
                 return Err(node.of_another_type(NodeType::Kernel));
             };
@@ -284,9 +275,9 @@ pub struct cushim_copy_node {
     /// Zero.
     pub reserved: u32,
     /// The destination.
-    pub to: cushim_region,
+    pub destination: cushim_region,
     /// The source.
-    pub from: cushim_region,
+    pub source: cushim_region,
     /// The size of the box.
     pub extent: cushim_extent,
 }
@@ -294,7 +285,6 @@ pub struct cushim_copy_node {
 /// Returns what a copy node copies (`cuGraphMemcpyNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
-/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
 /// @param[inout] copy Receives both endpoints and the extent.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
 /// @driver any
@@ -304,13 +294,19 @@ pub struct cushim_copy_node {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_copy(
     node: cushim_node,
-    exec: cushim_exec,
     copy: *mut cushim_copy_node,
 ) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { show_copy(Target::Node(node), copy) }
+}
+
+/// # Safety
+/// As for [`cushim_node_get_copy`].
+pub(super) unsafe fn show_copy(at: Target, copy: *mut cushim_copy_node) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for it.
         let out = unsafe { OutStruct::cleared(copy, "copy") }?;
-        let told = with(node, exec, NodeType::Copy, |node, parameters| {
+        let told = at.with(NodeType::Copy, |node, parameters| {
             let Parameters::Copy(copy) = parameters else {
                 return Err(node.of_another_type(NodeType::Copy));
             };
@@ -328,7 +324,7 @@ fn copy_told(copy: &CopyParameters) -> Result<cushim_copy_node, Error> {
         struct_size: 0,
         is_3d: i32::from(!copy.is_range()),
         reserved: 0,
-        to: cushim_region {
+        destination: cushim_region {
             endpoint: to,
             x: raw.dstXInBytes,
             y: raw.dstY,
@@ -336,7 +332,7 @@ fn copy_told(copy: &CopyParameters) -> Result<cushim_copy_node, Error> {
             pitch: raw.dstPitch,
             rows: raw.dstHeight,
         },
-        from: cushim_region {
+        source: cushim_region {
             endpoint: from,
             x: raw.srcXInBytes,
             y: raw.srcY,
@@ -355,13 +351,13 @@ pub struct cushim_fill_node {
     /// Bytes of this struct, `sizeof(cushim_fill_node)`.
     pub struct_size: usize,
     /// The memory.
-    pub to: cushim_endpoint,
+    pub destination: cushim_endpoint,
     /// Bytes from row to row; of one row 0.
     pub pitch: usize,
     /// The value.
     pub value: u32,
-    /// Bytes of the value: 1, 2 or 4.
-    pub value_bytes: i32,
+    /// Its bytes: 1, 2 or 4.
+    pub value_size: u32,
     /// Values in a row.
     pub width: usize,
     /// Rows.
@@ -371,7 +367,6 @@ pub struct cushim_fill_node {
 /// Returns what a memset node sets (`cuGraphMemsetNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
-/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
 /// @param[inout] fill Receives endpoint and value.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
 /// @driver any
@@ -381,13 +376,19 @@ pub struct cushim_fill_node {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_fill(
     node: cushim_node,
-    exec: cushim_exec,
     fill: *mut cushim_fill_node,
 ) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { show_fill(Target::Node(node), fill) }
+}
+
+/// # Safety
+/// As for [`cushim_node_get_fill`].
+pub(super) unsafe fn show_fill(at: Target, fill: *mut cushim_fill_node) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for it.
         let out = unsafe { OutStruct::cleared(fill, "fill") }?;
-        let told = with(node, exec, NodeType::Memset, |node, parameters| {
+        let told = at.with(NodeType::Memset, |node, parameters| {
             let Parameters::Memset(memset) = parameters else {
                 return Err(node.of_another_type(NodeType::Memset));
             };
@@ -402,10 +403,10 @@ fn fill_told(memset: &MemsetParameters) -> Result<cushim_fill_node, Error> {
     let raw = memset.raw();
     Ok(cushim_fill_node {
         struct_size: 0,
-        to: endpoint(memset.at(), CU_MEMORYTYPE_DEVICE)?,
+        destination: endpoint(memset.at(), CU_MEMORYTYPE_DEVICE)?,
         pitch: raw.pitch,
         value: raw.value,
-        value_bytes: raw.elementSize.cast_signed(),
+        value_size: raw.elementSize,
         width: raw.width,
         height: raw.height,
     })
@@ -424,7 +425,7 @@ pub struct cushim_allocation_node {
     /// Where.
     pub location: cushim_location,
     /// 1 for managed memory, otherwise 0.
-    pub is_managed: i32,
+    pub managed: i32,
     /// Zero.
     pub reserved: u32,
     /// The number of other devices that read and write the memory.
@@ -456,7 +457,7 @@ pub unsafe extern "C" fn cushim_node_get_allocation(
         let (out, peers) = unsafe {
             out::both(OutStruct::cleared(allocation, "allocation"), out::array(peers, capacity, 0, "peers"))
         }?;
-        let told = with(node, null_mut(), NodeType::Allocation, |node, parameters| {
+        let told = Target::Node(node).with(NodeType::Allocation, |node, parameters| {
             let Parameters::Allocation(allocation) = parameters else {
                 return Err(node.of_another_type(NodeType::Allocation));
             };
@@ -466,7 +467,7 @@ pub unsafe extern "C" fn cushim_node_get_allocation(
                 pointer: allocation.pointer().0,
                 bytes: allocation.bytes(),
                 location: allocation.location().into(),
-                is_managed: i32::from(allocation.is_managed()),
+                managed: i32::from(allocation.is_managed()),
                 reserved: 0,
                 peer_count: allocation.peers().len(),
             })
@@ -490,7 +491,7 @@ pub unsafe extern "C" fn cushim_node_get_free(node: cushim_node, pointer: *mut u
     call(|| {
         // SAFETY: the caller vouches for it.
         let pointer = unsafe { out::cleared(pointer, 0, "pointer") }?;
-        *pointer = with(node, null_mut(), NodeType::Free, |node, parameters| match parameters {
+        *pointer = Target::Node(node).with(NodeType::Free, |node, parameters| match parameters {
             Parameters::Free(pointer) => Ok(pointer.0),
             _ => Err(node.of_another_type(NodeType::Free)),
         })?;
@@ -502,7 +503,6 @@ pub unsafe extern "C" fn cushim_node_get_free(node: cushim_node, pointer: *mut u
 /// `cuGraphEventWaitNodeGetEvent`).
 ///
 /// @param[in] node The node; also one that was removed.
-/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
 /// @param[out, borrowed] event The event; NULL if cushim has no object of it.
 /// @param[out, nullable] native The `CUevent`.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
@@ -513,10 +513,16 @@ pub unsafe extern "C" fn cushim_node_get_free(node: cushim_node, pointer: *mut u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_event(
     node: cushim_node,
-    exec: cushim_exec,
     event: *mut cushim_event,
     native: *mut CUevent,
 ) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { show_event(Target::Node(node), event, native) }
+}
+
+/// # Safety
+/// As for [`cushim_node_get_event`].
+pub(super) unsafe fn show_event(at: Target, event: *mut cushim_event, native: *mut CUevent) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
         let (event, native) = unsafe {
@@ -527,10 +533,10 @@ pub unsafe extern "C" fn cushim_node_get_event(
         }?;
         let is_wait = {
             let guard = enter()?;
-            get(&guard, node)?.node_type() == NodeType::EventWait
+            get(&guard, at.node())?.node_type() == NodeType::EventWait
         };
         let wanted = if is_wait { NodeType::EventWait } else { NodeType::EventRecord };
-        let (found, raw) = with(node, exec, wanted, |node, parameters| match parameters {
+        let (found, raw) = at.with(wanted, |node, parameters| match parameters {
             Parameters::EventRecord(event) | Parameters::EventWait(event) => {
                 Ok((event.event(), event.native()))
             }
@@ -547,7 +553,6 @@ pub unsafe extern "C" fn cushim_node_get_event(
 /// Returns the function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
-/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
 /// @param[out] function The function; NULL if the node calls none of C, or was removed and nothing calls it any more.
 /// @param[out, nullable] data What it is called with: of a node with bytes the address of the graph's copy.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
@@ -558,7 +563,17 @@ pub unsafe extern "C" fn cushim_node_get_event(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_host_function(
     node: cushim_node,
-    exec: cushim_exec,
+    function: *mut cushim_host_function,
+    data: *mut *mut c_void,
+) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { show_host_function(Target::Node(node), function, data) }
+}
+
+/// # Safety
+/// As for [`cushim_node_get_host_function`].
+pub(super) unsafe fn show_host_function(
+    at: Target,
     function: *mut cushim_host_function,
     data: *mut *mut c_void,
 ) -> cushim_status {
@@ -570,7 +585,7 @@ pub unsafe extern "C" fn cushim_node_get_host_function(
                 out::cleared_if_given(data, null_mut(), "data"),
             )
         }?;
-        let given = with(node, exec, NodeType::HostFunction, |node, parameters| match parameters {
+        let given = at.with(NodeType::HostFunction, |node, parameters| match parameters {
             Parameters::HostFunction(function) => Ok(HostFunctionParameters::given(function)),
             _ => Err(node.of_another_type(NodeType::HostFunction)),
         })?;
@@ -585,7 +600,6 @@ pub unsafe extern "C" fn cushim_node_get_host_function(
 /// Lists the operations of a memory operations node (`cuGraphBatchMemOpNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
-/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
 /// @param[out, array(capacity), nullable_if_zero(capacity)] operations Receives the first `capacity` operations; one
 ///   that this version of cushim does not know has action 0.
 /// @param[in] capacity The number of operations that there is room for.
@@ -598,7 +612,18 @@ pub unsafe extern "C" fn cushim_node_get_host_function(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_memory_operations(
     node: cushim_node,
-    exec: cushim_exec,
+    operations: *mut cushim_memory_operation,
+    capacity: usize,
+    count: *mut usize,
+) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { show_memory_operations(Target::Node(node), operations, capacity, count) }
+}
+
+/// # Safety
+/// As for [`cushim_node_get_memory_operations`].
+pub(super) unsafe fn show_memory_operations(
+    at: Target,
     operations: *mut cushim_memory_operation,
     capacity: usize,
     count: *mut usize,
@@ -609,7 +634,7 @@ pub unsafe extern "C" fn cushim_node_get_memory_operations(
             let none: cushim_memory_operation = std::mem::zeroed();
             out::both(out::array(operations, capacity, none, "operations"), out::cleared(count, 0, "count"))
         }?;
-        *count = with(node, exec, NodeType::MemoryOperations, |node, parameters| {
+        *count = at.with(NodeType::MemoryOperations, |node, parameters| {
             let Parameters::MemoryOperations(all) = parameters else {
                 return Err(node.of_another_type(NodeType::MemoryOperations));
             };

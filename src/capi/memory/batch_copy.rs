@@ -59,9 +59,9 @@ pub struct cushim_copy_attributes {
 #[derive(Clone, Copy)]
 pub struct cushim_copy {
     /// The destination; not an array.
-    pub to: cushim_endpoint,
+    pub destination: cushim_endpoint,
     /// The source; not an array.
-    pub from: cushim_endpoint,
+    pub source: cushim_endpoint,
     /// How many bytes; at least 1.
     pub bytes: usize,
 }
@@ -71,8 +71,8 @@ pub struct cushim_copy {
 /// (12.8), else as by `cushim_stream_copy`, which ignores hints.
 ///
 /// @param[in] stream The stream; not the legacy default stream, nor one that is being captured.
-/// @param[in] to The destination.
-/// @param[in] from The source.
+/// @param[in] destination The destination.
+/// @param[in] source The source.
 /// @param[in, example(64)] bytes How many; at least 1.
 /// @param[in, nullable] attributes What the driver should know. NULL for the defaults.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for an endpoint that is an array, NULL or reaches past
@@ -81,20 +81,20 @@ pub struct cushim_copy {
 /// @driver none
 ///
 /// # Safety
-/// `to`, `from` and `attributes` are NULL or valid for reads. Both endpoints hold so many bytes, apart from each
-/// other, and stay good until the stream has passed the copy, the source with `CUSHIM_SOURCE_DURING_CALL` until the
-/// call returns; until then nobody writes the source, and nobody else uses the destination.
+/// `destination`, `source` and `attributes` are NULL or valid for reads. Both endpoints hold so many bytes, apart
+/// from each other, and stay good until the stream has passed the copy, the source with `CUSHIM_SOURCE_DURING_CALL`
+/// until the call returns; until then nobody writes the source, and nobody else uses the destination.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_copy_with_attributes(
     stream: cushim_stream,
-    to: *const cushim_endpoint,
-    from: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
+    source: *const cushim_endpoint,
     bytes: usize,
     attributes: *const cushim_copy_attributes,
 ) -> cushim_status {
     call_taking(|lending| {
         // SAFETY: the caller vouches for both.
-        let (to, from) = unsafe { (given(to, "to")?, given(from, "from")?) };
+        let (destination, source) = unsafe { (given(destination, "destination")?, given(source, "source")?) };
         let attributes = if attributes.is_null() {
             CopyAttributes::default()
         } else {
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn cushim_stream_copy_with_attributes(
             enqueue(
                 lending,
                 stream,
-                &[cushim_copy { to, from, bytes }],
+                &[cushim_copy { destination, source, bytes }],
                 &[attributes],
                 BatchOptions::default(),
             )
@@ -169,17 +169,19 @@ unsafe fn enqueue(
 ) -> Result<(), Error> {
     let guard = enter()?;
     let endpoints = |copy: &cushim_copy| {
-        let to = CallersEndpoint::of(&guard, copy.to, "to")?.held();
-        Ok((to, CallersEndpoint::of(&guard, copy.from, "from")?.held(), copy.bytes))
+        let destination = CallersEndpoint::of(&guard, copy.destination, "destination")?.held();
+        Ok((destination, CallersEndpoint::of(&guard, copy.source, "source")?.held(), copy.bytes))
     };
     let endpoints: Vec<_> = each(copies, endpoints)?;
     let stream = Arc::clone(&*get(&guard, stream)?);
     drop(guard);
     // SAFETY: as the caller vouches.
     unsafe {
-        let mut copies = each(&endpoints, |(to, from, bytes)| range_without_owners(to, from, *bytes))?;
-        for (copy, (to, from, _)) in copies.iter_mut().zip(&endpoints) {
-            lend_owners(lending, copy, to, from);
+        let mut copies = each(&endpoints, |(destination, source, bytes)| {
+            range_without_owners(destination, source, *bytes)
+        })?;
+        for (copy, (destination, source, _)) in copies.iter_mut().zip(&endpoints) {
+            lend_owners(lending, copy, destination, source);
         }
         stream.enqueue(&mut CopyBatch::new(&mut copies, attributes).with_options(options))
     }

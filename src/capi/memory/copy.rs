@@ -29,8 +29,8 @@ use std::sync::Arc;
 /// host.
 ///
 /// @param[in] stream The stream.
-/// @param[in] to The destination.
-/// @param[in] from The source.
+/// @param[in] destination The destination.
+/// @param[in] source The source.
 /// @param[in, example(64)] bytes How many.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an endpoint that is NULL, is past the end of its buffer or of
 ///   all addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory
@@ -39,26 +39,28 @@ use std::sync::Arc;
 /// @driver any
 ///
 /// # Safety
-/// `to` and `from` are NULL or valid for reads, and their owners valid. Both endpoints hold so many bytes, apart from
-/// each other, and stay good until the stream has passed the copy; until then nobody writes the source, and nobody
-/// else uses the destination.
+/// `destination` and `source` are NULL or valid for reads, and their owners valid. Both endpoints hold so many bytes,
+/// apart from each other, and stay good until the stream has passed the copy; until then nobody writes the source,
+/// and nobody else uses the destination.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_copy(
     stream: cushim_stream,
-    to: *const cushim_endpoint,
-    from: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
+    source: *const cushim_endpoint,
     bytes: usize,
 ) -> cushim_status {
     call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for both.
-        let (Some(to), Some(from)) = (unsafe { (address_alone(to), address_alone(from)) }) else {
+        let (Some(destination), Some(source)) =
+            (unsafe { (address_alone(destination), address_alone(source)) })
+        else {
             // SAFETY: as the caller vouches.
-            return unsafe { between_buffers(lending, guard, stream, to, from, bytes) };
+            return unsafe { between_buffers(lending, guard, stream, destination, source, bytes) };
         };
         let lent = get(&guard, stream)?;
         let held;
-        let stream: &Stream = if matches!((to, from), (Side::Device(_), Side::Device(_))) {
+        let stream: &Stream = if matches!((destination, source), (Side::Device(_), Side::Device(_))) {
             &lent
         } else {
             // A destroy in another thread need not wait for this call.
@@ -68,7 +70,7 @@ pub unsafe extern "C" fn cushim_stream_copy(
             &held
         };
         // SAFETY: the caller vouches for the memory.
-        unsafe { without_owners(stream, Copy::new(Endpoint::at(to), Endpoint::at(from), bytes)) }
+        unsafe { without_owners(stream, Copy::new(Endpoint::at(destination), Endpoint::at(source), bytes)) }
     })
 }
 
@@ -81,31 +83,31 @@ unsafe fn between_buffers(
     lending: &Lending,
     guard: Guard,
     stream: cushim_stream,
-    to: *const cushim_endpoint,
-    from: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
+    source: *const cushim_endpoint,
     bytes: usize,
 ) -> Result<(), Error> {
     // SAFETY: the caller vouches for both.
-    let held = match unsafe { (Spot::read(&guard, to), Spot::read(&guard, from)) } {
-        (Some(to), Some(from)) => {
+    let held = match unsafe { (Spot::read(&guard, destination), Spot::read(&guard, source)) } {
+        (Some(destination), Some(source)) => {
             let stream = get(&guard, stream)?;
-            if !to.may_block() && !from.may_block() {
-                let copy = Copy::new(to.endpoint(), from.endpoint(), bytes);
+            if !destination.may_block() && !source.may_block() {
+                let copy = Copy::new(destination.endpoint(), source.endpoint(), bytes);
                 // SAFETY: the caller vouches for the memory.
                 return unsafe { without_owners(&stream, copy) };
             }
-            Some((to.held(), from.held(), Arc::clone(&stream)))
+            Some((destination.held(), source.held(), Arc::clone(&stream)))
         }
         _ => None,
     };
-    let Some((to, from, stream)) = held else {
+    let Some((destination, source, stream)) = held else {
         // SAFETY: as the caller vouches.
-        return unsafe { between_places(lending, guard, stream, to, from, bytes) };
+        return unsafe { between_places(lending, guard, stream, destination, source, bytes) };
     };
     // A destroy in another thread need not wait for this call.
     drop(guard);
     // SAFETY: the caller vouches for the memory.
-    unsafe { without_owners(&stream, Copy::new(to.endpoint(), from.endpoint(), bytes)) }
+    unsafe { without_owners(&stream, Copy::new(destination.endpoint(), source.endpoint(), bytes)) }
 }
 
 /// # Safety
@@ -128,23 +130,27 @@ unsafe fn between_places(
     lending: &Lending,
     guard: Guard,
     stream: cushim_stream,
-    to: *const cushim_endpoint,
-    from: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
+    source: *const cushim_endpoint,
     bytes: usize,
 ) -> Result<(), Error> {
     // SAFETY: the caller vouches for both.
-    let (to, from) =
-        unsafe { (CallersEndpoint::read(&guard, to, "to")?, CallersEndpoint::read(&guard, from, "from")?) };
+    let (destination, source) = unsafe {
+        (
+            CallersEndpoint::read(&guard, destination, "destination")?,
+            CallersEndpoint::read(&guard, source, "source")?,
+        )
+    };
     let stream = get(&guard, stream)?;
-    if !to.may_block() && !from.may_block() {
+    if !destination.may_block() && !source.may_block() {
         // SAFETY: the caller vouches for the memory and the owners.
-        return unsafe { in_stream(lending, &stream, &to, &from, bytes) };
+        return unsafe { in_stream(lending, &stream, &destination, &source, bytes) };
     }
-    let (to, from, held) = (to.held(), from.held(), Arc::clone(&stream));
+    let (destination, source, held) = (destination.held(), source.held(), Arc::clone(&stream));
     drop(stream);
     drop(guard);
     // SAFETY: as above.
-    unsafe { in_stream(lending, &held, &to, &from, bytes) }
+    unsafe { in_stream(lending, &held, &destination, &source, bytes) }
 }
 
 /// # Safety
@@ -152,12 +158,12 @@ unsafe fn between_places(
 unsafe fn in_stream(
     lending: &Lending,
     stream: &Stream,
-    to: &CallersEndpoint<'_>,
-    from: &CallersEndpoint<'_>,
+    destination: &CallersEndpoint<'_>,
+    source: &CallersEndpoint<'_>,
     bytes: usize,
 ) -> Result<(), Error> {
     // SAFETY: as the caller vouches.
-    unsafe { stream.enqueue(&mut range(lending, to, from, bytes)?) }
+    unsafe { stream.enqueue(&mut range(lending, destination, source, bytes)?) }
 }
 
 /// # Safety
@@ -165,14 +171,14 @@ unsafe fn in_stream(
 #[inline]
 pub(in crate::capi) unsafe fn range<'a>(
     lending: &Lending,
-    to: &'a CallersEndpoint<'_>,
-    from: &'a CallersEndpoint<'_>,
+    destination: &'a CallersEndpoint<'_>,
+    source: &'a CallersEndpoint<'_>,
     bytes: usize,
 ) -> Result<Copy<'a>, Error> {
     // SAFETY: as the caller vouches.
     unsafe {
-        let mut copy = range_without_owners(to, from, bytes)?;
-        lend_owners(lending, &mut copy, to, from);
+        let mut copy = range_without_owners(destination, source, bytes)?;
+        lend_owners(lending, &mut copy, destination, source);
         Ok(copy)
     }
 }
@@ -183,12 +189,13 @@ pub(in crate::capi) unsafe fn range<'a>(
 /// A source whose bytes are to be kept has so many.
 #[inline]
 pub(super) unsafe fn range_without_owners<'a>(
-    to: &'a CallersEndpoint<'_>,
-    from: &'a CallersEndpoint<'_>,
+    destination: &'a CallersEndpoint<'_>,
+    source: &'a CallersEndpoint<'_>,
     bytes: usize,
 ) -> Result<Copy<'a>, Error> {
     // SAFETY: as the caller vouches.
-    let ends = unsafe { (to.endpoint(Role::Destination, || 0)?, from.endpoint(Role::Source, || bytes)?) };
+    let ends =
+        unsafe { (destination.endpoint(Role::Destination, || 0)?, source.endpoint(Role::Source, || bytes)?) };
     Ok(Copy::new(ends.0, ends.1, bytes))
 }
 
@@ -198,21 +205,21 @@ pub(super) unsafe fn range_without_owners<'a>(
 pub(super) unsafe fn lend_owners(
     lending: &Lending,
     copy: &mut Copy<'_>,
-    to: &CallersEndpoint<'_>,
-    from: &CallersEndpoint<'_>,
+    destination: &CallersEndpoint<'_>,
+    source: &CallersEndpoint<'_>,
 ) {
     let [to_end, from_end] = copy.endpoints_mut();
     // SAFETY: as the caller vouches.
     unsafe {
-        to.lend_owner(lending, to_end);
-        from.lend_owner(lending, from_end);
+        destination.lend_owner(lending, to_end);
+        source.lend_owner(lending, from_end);
     }
 }
 
 /// The regions of a copy, with the objects that they name.
 pub(in crate::capi) struct Regions<'g> {
-    to: (cushim_region, CallersEndpoint<'g>),
-    from: (cushim_region, CallersEndpoint<'g>),
+    destination: (cushim_region, CallersEndpoint<'g>),
+    source: (cushim_region, CallersEndpoint<'g>),
     extent: Extent,
 }
 
@@ -221,19 +228,24 @@ impl<'g> Regions<'g> {
     /// All three are NULL or valid for reads.
     pub(in crate::capi) unsafe fn read(
         guard: &'g Guard,
-        to: *const cushim_region,
-        from: *const cushim_region,
+        destination: *const cushim_region,
+        source: *const cushim_region,
         extent: *const cushim_extent,
     ) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
-        let (to, from, extent) = unsafe { (given(to, "to")?, given(from, "from")?, extent_of(extent)?) };
-        let to = (to, CallersEndpoint::of(guard, to.endpoint, "to")?);
-        Ok(Self { to, from: (from, CallersEndpoint::of(guard, from.endpoint, "from")?), extent })
+        let (destination, source, extent) =
+            unsafe { (given(destination, "destination")?, given(source, "source")?, extent_of(extent)?) };
+        let destination = (destination, CallersEndpoint::of(guard, destination.endpoint, "destination")?);
+        Ok(Self {
+            destination,
+            source: (source, CallersEndpoint::of(guard, source.endpoint, "source")?),
+            extent,
+        })
     }
 
     fn held(self) -> Regions<'static> {
         let held = |(region, endpoint): (cushim_region, CallersEndpoint<'_>)| (region, endpoint.held());
-        Regions { to: held(self.to), from: held(self.from), extent: self.extent }
+        Regions { destination: held(self.destination), source: held(self.source), extent: self.extent }
     }
 
     /// # Safety
@@ -241,12 +253,13 @@ impl<'g> Regions<'g> {
     pub(in crate::capi) unsafe fn copy(&self, lending: &Lending) -> Result<Copy3d<'_>, Error> {
         // SAFETY: as the caller vouches.
         unsafe {
-            let to = region(&self.to.0, &self.to.1, Role::Destination, self.extent)?;
-            let from = region(&self.from.0, &self.from.1, Role::Source, self.extent)?;
-            let mut copy = Copy3d::new(to, from, self.extent);
-            let [to, from] = copy.endpoints_mut();
-            self.to.1.lend_owner(lending, to);
-            self.from.1.lend_owner(lending, from);
+            let destination =
+                region(&self.destination.0, &self.destination.1, Role::Destination, self.extent)?;
+            let source = region(&self.source.0, &self.source.1, Role::Source, self.extent)?;
+            let mut copy = Copy3d::new(destination, source, self.extent);
+            let [destination, source] = copy.endpoints_mut();
+            self.destination.1.lend_owner(lending, destination);
+            self.source.1.lend_owner(lending, source);
             Ok(copy)
         }
     }
@@ -256,28 +269,28 @@ impl<'g> Regions<'g> {
 /// rows. A copy of an empty box succeeds without checking the regions.
 ///
 /// @param[in] stream The stream.
-/// @param[in] to The destination.
-/// @param[in] from The source.
+/// @param[in] destination The destination.
+/// @param[in] source The source.
 /// @param[in] extent The size of the box.
 /// @errors As `cushim_stream_copy`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for rows or slices that are closer together
 ///   than the box is large; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
 /// @driver any
 ///
 /// # Safety
-/// `to`, `from` and `extent` are NULL or valid for reads, and the owners valid. Both endpoints hold the boxes, apart
-/// from each other, and stay good until the stream has passed the copy; until then nobody writes the source, and
-/// nobody else uses the destination.
+/// `destination`, `source` and `extent` are NULL or valid for reads, and the owners valid. Both endpoints hold the
+/// boxes, apart from each other, and stay good until the stream has passed the copy; until then nobody writes the
+/// source, and nobody else uses the destination.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_copy_3d(
     stream: cushim_stream,
-    to: *const cushim_region,
-    from: *const cushim_region,
+    destination: *const cushim_region,
+    source: *const cushim_region,
     extent: *const cushim_extent,
 ) -> cushim_status {
     call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all three.
-        let regions = unsafe { Regions::read(&guard, to, from, extent) }?.held();
+        let regions = unsafe { Regions::read(&guard, destination, source, extent) }?.held();
         let stream = Arc::clone(&*get(&guard, stream)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.
@@ -290,8 +303,8 @@ pub unsafe extern "C" fn cushim_stream_copy_3d(
 /// as `cushim_stream_copy`.
 ///
 /// @param[in] context The context.
-/// @param[in] to The destination.
-/// @param[in] from The source.
+/// @param[in] destination The destination.
+/// @param[in] source The source.
 /// @param[in, example(64)] bytes How many.
 /// @errors As `cushim_stream_copy`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
 ///   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
@@ -299,26 +312,29 @@ pub unsafe extern "C" fn cushim_stream_copy_3d(
 /// @driver any
 ///
 /// # Safety
-/// `to` and `from` are NULL or valid for reads, and their owners valid. Both endpoints hold so many bytes, apart from
-/// each other, and nobody else uses them during the call.
+/// `destination` and `source` are NULL or valid for reads, and their owners valid. Both endpoints hold so many bytes,
+/// apart from each other, and nobody else uses them during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_copy(
     context: cushim_context,
-    to: *const cushim_endpoint,
-    from: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
+    source: *const cushim_endpoint,
     bytes: usize,
 ) -> cushim_status {
     call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for both.
-        let (to, from) = unsafe {
-            (CallersEndpoint::read(&guard, to, "to")?, CallersEndpoint::read(&guard, from, "from")?)
+        let (destination, source) = unsafe {
+            (
+                CallersEndpoint::read(&guard, destination, "destination")?,
+                CallersEndpoint::read(&guard, source, "source")?,
+            )
         };
-        let (to, from) = (to.held(), from.held());
+        let (destination, source) = (destination.held(), source.held());
         let context = Arc::clone(&*get(&guard, context)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.
-        unsafe { context.run(&mut range(lending, &to, &from, bytes)?) }
+        unsafe { context.run(&mut range(lending, &destination, &source, bytes)?) }
     })
 }
 
@@ -326,8 +342,8 @@ pub unsafe extern "C" fn cushim_context_copy(
 /// `cushim_context_copy` does. Otherwise as `cushim_stream_copy_3d`.
 ///
 /// @param[in] context The context.
-/// @param[in] to The destination.
-/// @param[in] from The source.
+/// @param[in] destination The destination.
+/// @param[in] source The source.
 /// @param[in] extent The size of the box.
 /// @errors As `cushim_stream_copy_3d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
 ///   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
@@ -335,19 +351,19 @@ pub unsafe extern "C" fn cushim_context_copy(
 /// @driver any
 ///
 /// # Safety
-/// `to`, `from` and `extent` are NULL or valid for reads, and the owners valid. Both endpoints hold the boxes, apart
-/// from each other, and nobody else uses them during the call.
+/// `destination`, `source` and `extent` are NULL or valid for reads, and the owners valid. Both endpoints hold the
+/// boxes, apart from each other, and nobody else uses them during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_copy_3d(
     context: cushim_context,
-    to: *const cushim_region,
-    from: *const cushim_region,
+    destination: *const cushim_region,
+    source: *const cushim_region,
     extent: *const cushim_extent,
 ) -> cushim_status {
     call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all three.
-        let regions = unsafe { Regions::read(&guard, to, from, extent) }?.held();
+        let regions = unsafe { Regions::read(&guard, destination, source, extent) }?.held();
         let context = Arc::clone(&*get(&guard, context)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.

@@ -7,11 +7,13 @@ use super::endpoint::{CallersEndpoint, Role, address_alone, cushim_endpoint};
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{enter, get};
+use crate::capi::out;
 use crate::capi::stream::cushim_stream;
 use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::object::handle::Guard;
 use crate::op::{Endpoint, Memset, Value};
+use std::ffi::c_void;
 use std::sync::Arc;
 
 /// Sets device memory to a value, repeated, in stream order (a memset). A memset of zero values succeeds without
@@ -19,9 +21,9 @@ use std::sync::Arc;
 /// or to the pool (`cushim_resource_add_peers`).
 ///
 /// @param[in] stream The stream.
-/// @param[in] to The memory; not an array. The address is a multiple of the value's size.
-/// @param[in] value The value; what does not fit into its bytes is ignored.
-/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in] destination The memory; not an array. The address is a multiple of the value's size.
+/// @param[in, bytes(value_size)] value The value.
+/// @param[in, example(4)] value_size Its bytes: 1, 2 or 4.
 /// @param[in, example(8)] count Number of values.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an address that is NULL, is not a multiple of the value's size,
 ///   or is past the end of its buffer or of all addresses; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose
@@ -29,29 +31,29 @@ use std::sync::Arc;
 /// @driver any
 ///
 /// # Safety
-/// `to` is NULL or valid for reads, and its owner valid. The memory holds so many values, and stays good until the
-/// stream has passed the memset; until then nobody else uses it.
+/// `destination` and `value` are NULL or valid for reads, and the owner is valid. The memory holds so many values,
+/// and stays good until the stream has passed the memset; until then nobody else uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_fill(
     stream: cushim_stream,
-    to: *const cushim_endpoint,
-    value: u32,
-    value_bytes: i32,
+    destination: *const cushim_endpoint,
+    value: *const c_void,
+    value_size: usize,
     count: usize,
 ) -> cushim_status {
     let rows = Rows { pitch: 0, width: count, height: 1 };
     // SAFETY: as the caller vouches.
-    call_taking(|lending| unsafe { in_stream(lending, stream, to, value, value_bytes, rows) })
+    call_taking(|lending| unsafe { in_stream(lending, stream, destination, value, value_size, rows) })
 }
 
 /// Sets rows of device memory to a value, repeated, in stream order (a 2D memset). A memset of zero values succeeds
 /// without checking the address; of one row, the pitch does not matter.
 ///
 /// @param[in] stream The stream.
-/// @param[in] to The start of the first row; as for `cushim_stream_fill`.
+/// @param[in] destination The start of the first row; as for `cushim_stream_fill`.
 /// @param[in, example(64)] pitch Bytes from row to row.
-/// @param[in] value The value; what does not fit into its bytes is ignored.
-/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in, bytes(value_size)] value The value.
+/// @param[in, example(4)] value_size Its bytes: 1, 2 or 4.
 /// @param[in, example(2)] width Values in a row.
 /// @param[in, example(2)] height Rows.
 /// @errors As `cushim_stream_fill`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pitch that is smaller than a row or
@@ -64,16 +66,16 @@ pub unsafe extern "C" fn cushim_stream_fill(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_fill_2d(
     stream: cushim_stream,
-    to: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
     pitch: usize,
-    value: u32,
-    value_bytes: i32,
+    value: *const c_void,
+    value_size: usize,
     width: usize,
     height: usize,
 ) -> cushim_status {
     // SAFETY: as the caller vouches.
     call_taking(|lending| unsafe {
-        in_stream(lending, stream, to, value, value_bytes, Rows { pitch, width, height })
+        in_stream(lending, stream, destination, value, value_size, Rows { pitch, width, height })
     })
 }
 
@@ -82,9 +84,9 @@ pub unsafe extern "C" fn cushim_stream_fill_2d(
 /// `cushim_stream_fill`.
 ///
 /// @param[in] context The context.
-/// @param[in] to The memory; as for `cushim_stream_fill`.
-/// @param[in] value The value; what does not fit into its bytes is ignored.
-/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in] destination The memory; as for `cushim_stream_fill`.
+/// @param[in, bytes(value_size)] value The value.
+/// @param[in, example(4)] value_size Its bytes: 1, 2 or 4.
 /// @param[in, example(8)] count Number of values.
 /// @errors As `cushim_stream_fill`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
 ///   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
@@ -92,29 +94,29 @@ pub unsafe extern "C" fn cushim_stream_fill_2d(
 /// @driver any
 ///
 /// # Safety
-/// `to` is NULL or valid for reads, and its owner valid. The memory holds so many values, and nobody else uses it
-/// during the call.
+/// `destination` and `value` are NULL or valid for reads, and the owner is valid. The memory holds so many values,
+/// and nobody else uses it during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_fill(
     context: cushim_context,
-    to: *const cushim_endpoint,
-    value: u32,
-    value_bytes: i32,
+    destination: *const cushim_endpoint,
+    value: *const c_void,
+    value_size: usize,
     count: usize,
 ) -> cushim_status {
     let rows = Rows { pitch: 0, width: count, height: 1 };
     // SAFETY: as the caller vouches.
-    unsafe { in_context(context, to, value, value_bytes, rows) }
+    unsafe { in_context(context, destination, value, value_size, rows) }
 }
 
 /// Sets rows of device memory to a value, repeated; synchronous: it is done when this returns. It waits as
 /// `cushim_context_fill` does. Otherwise as `cushim_stream_fill_2d`.
 ///
 /// @param[in] context The context.
-/// @param[in] to The start of the first row; as for `cushim_stream_fill`.
+/// @param[in] destination The start of the first row; as for `cushim_stream_fill`.
 /// @param[in, example(64)] pitch Bytes from row to row.
-/// @param[in] value The value; what does not fit into its bytes is ignored.
-/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in, bytes(value_size)] value The value.
+/// @param[in, example(4)] value_size Its bytes: 1, 2 or 4.
 /// @param[in, example(2)] width Values in a row.
 /// @param[in, example(2)] height Rows.
 /// @errors As `cushim_stream_fill_2d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
@@ -127,15 +129,15 @@ pub unsafe extern "C" fn cushim_context_fill(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_fill_2d(
     context: cushim_context,
-    to: *const cushim_endpoint,
+    destination: *const cushim_endpoint,
     pitch: usize,
-    value: u32,
-    value_bytes: i32,
+    value: *const c_void,
+    value_size: usize,
     width: usize,
     height: usize,
 ) -> cushim_status {
     // SAFETY: as the caller vouches.
-    unsafe { in_context(context, to, value, value_bytes, Rows { pitch, width, height }) }
+    unsafe { in_context(context, destination, value, value_size, Rows { pitch, width, height }) }
 }
 
 /// What of the memory is set.
@@ -152,21 +154,22 @@ pub(in crate::capi) struct Rows {
 unsafe fn in_stream(
     lending: &Lending,
     stream: cushim_stream,
-    to: *const cushim_endpoint,
-    value: u32,
-    value_bytes: i32,
+    destination: *const cushim_endpoint,
+    value: *const c_void,
+    value_size: usize,
     rows: Rows,
 ) -> Result<(), Error> {
     let guard = enter()?;
     // SAFETY: the caller vouches for it.
-    let Some(to) = (unsafe { address_alone(to) }) else {
+    let Some(destination) = (unsafe { address_alone(destination) }) else {
         // SAFETY: as the caller vouches.
-        return unsafe { at_place(lending, &guard, stream, to, value, value_bytes, rows) };
+        return unsafe { at_place(lending, &guard, stream, destination, value, value_size, rows) };
     };
     let stream = get(&guard, stream)?;
     let Rows { pitch, width, height } = rows;
-    let value = value_of(value, value_bytes)?;
-    let mut memset = Memset::rectangle(Endpoint::at(to), pitch, value, width, height);
+    // SAFETY: as the caller vouches.
+    let value = unsafe { value_of(value, value_size) }?;
+    let mut memset = Memset::rectangle(Endpoint::at(destination), pitch, value, width, height);
     // SAFETY: the caller vouches for the memory.
     let result = unsafe { stream.enqueue(&mut memset) };
     // It holds nothing that would have to be let go of.
@@ -183,67 +186,79 @@ unsafe fn at_place(
     lending: &Lending,
     guard: &Guard,
     stream: cushim_stream,
-    to: *const cushim_endpoint,
-    value: u32,
-    value_bytes: i32,
+    destination: *const cushim_endpoint,
+    value: *const c_void,
+    value_size: usize,
     rows: Rows,
 ) -> Result<(), Error> {
     // SAFETY: the caller vouches for it.
-    let to = unsafe { CallersEndpoint::read(guard, to, "to") }?;
+    let destination = unsafe { CallersEndpoint::read(guard, destination, "destination") }?;
     let stream = get(guard, stream)?;
     // SAFETY: the caller vouches for the memory and the owner.
-    unsafe { stream.enqueue(&mut memset(lending, &to, value, value_bytes, rows)?) }
+    unsafe { stream.enqueue(&mut memset(lending, &destination, value, value_size, rows)?) }
 }
 
 /// # Safety
 /// As for [`cushim_context_fill_2d`].
 unsafe fn in_context(
     context: cushim_context,
-    to: *const cushim_endpoint,
-    value: u32,
-    value_bytes: i32,
+    destination: *const cushim_endpoint,
+    value: *const c_void,
+    value_size: usize,
     rows: Rows,
 ) -> cushim_status {
     call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for it.
-        let to = unsafe { CallersEndpoint::read(&guard, to, "to") }?.held();
+        let destination = unsafe { CallersEndpoint::read(&guard, destination, "destination") }?.held();
         let context = Arc::clone(&*get(&guard, context)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owner.
-        unsafe { context.run(&mut memset(lending, &to, value, value_bytes, rows)?) }
+        unsafe { context.run(&mut memset(lending, &destination, value, value_size, rows)?) }
     })
 }
 
 /// # Safety
-/// The owner is NULL or valid.
+/// The owner is NULL or valid, and so is the value.
 #[inline]
 pub(in crate::capi) unsafe fn memset<'a>(
     lending: &Lending,
-    to: &'a CallersEndpoint<'_>,
-    value: u32,
-    value_bytes: i32,
+    destination: &'a CallersEndpoint<'_>,
+    value: *const c_void,
+    value_size: usize,
     Rows { pitch, width, height }: Rows,
 ) -> Result<Memset<'a>, Error> {
-    let value = value_of(value, value_bytes)?;
-    // SAFETY: no bytes are read.
-    let at = unsafe { to.endpoint(Role::Destination, || 0) }?;
+    // SAFETY: as the caller vouches.
+    let value = unsafe { value_of(value, value_size) }?;
+    // SAFETY: no bytes of the memory are read.
+    let at = unsafe { destination.endpoint(Role::Destination, || 0) }?;
     let mut memset = Memset::rectangle(at, pitch, value, width, height);
     // SAFETY: the caller vouches for the owner.
-    unsafe { to.lend_owner(lending, memset.endpoint_mut()) };
+    unsafe { destination.lend_owner(lending, memset.endpoint_mut()) };
     Ok(memset)
 }
 
 /// The value of so many bytes.
+///
+/// # Safety
+/// It is NULL or valid for reads of so many bytes.
 #[inline]
-pub(in crate::capi) fn value_of(value: u32, bytes: i32) -> Result<Value, Error> {
-    match bytes {
-        1 => Ok(Value::U8(value as u8)),
-        2 => Ok(Value::U16(value as u16)),
-        4 => Ok(Value::U32(value)),
-        _ => Err(Error::new(
-            Status::INVALID_ARGUMENT,
-            format!("value_bytes is {bytes}; a value has 1, 2 or 4 bytes"),
-        )),
+pub(in crate::capi) unsafe fn value_of(value: *const c_void, size: usize) -> Result<Value, Error> {
+    if value.is_null() {
+        return Err(out::null("value"));
     }
+    // SAFETY: the caller vouches for so many bytes.
+    unsafe {
+        match size {
+            1 => Ok(Value::U8(value.cast::<u8>().read())),
+            2 => Ok(Value::U16(value.cast::<u16>().read_unaligned())),
+            4 => Ok(Value::U32(value.cast::<u32>().read_unaligned())),
+            _ => Err(value_of_another_size(size)),
+        }
+    }
+}
+
+#[cold]
+fn value_of_another_size(size: usize) -> Error {
+    Error::new(Status::INVALID_ARGUMENT, format!("value_size is {size}; a value has 1, 2 or 4 bytes"))
 }

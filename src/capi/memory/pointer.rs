@@ -24,14 +24,14 @@ pub struct cushim_pointer_attributes {
     pub memory_type: i32,
     /// The ordinal of the device for which it was allocated or registered; -1 if there is none.
     pub device: i32,
-    /// @field[nullable] The context in which it was allocated or registered; NULL if there is none, as for memory of a
-    ///   pool.
+    /// @field[nullable] The context in which it was allocated or registered; NULL if there is none, as for memory of
+    ///   a pool.
     pub context: CUcontext,
     /// The address by which the context's device reaches it; 0 if it cannot, as for memory of another device without
     /// peer access (`cushim_context_enable_peer_access`).
     pub device_pointer: u64,
-    /// @field[nullable] The address by which the host reaches it; NULL if it cannot, or for an address that the driver
-    ///   does not know.
+    /// @field[nullable] The address by which the host reaches it; NULL if it cannot, or for an address that the
+    ///   driver does not know.
     pub host_pointer: *mut c_void,
     /// @field[nullable] The memory pool; NULL if it is not from a pool.
     pub pool: CUmemoryPool,

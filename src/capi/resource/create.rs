@@ -233,7 +233,7 @@ pub struct cushim_managed_options {
     pub reserved: u32,
     /// Where the memory of a new pool is at first. Unset, the default, means no pool: driver branch 580 accepts no
     /// advice on memory of pools.
-    pub pool: cushim_location,
+    pub pool_location: cushim_location,
 }
 
 /// Creates a resource of managed memory, which by default allocates synchronously (`cuMemAllocManaged`), on every
@@ -269,7 +269,7 @@ fn managed_options(given: cushim_managed_options) -> Result<ManagedResourceOptio
     let attach_host = cushim_managed_flags::CUSHIM_MANAGED_ATTACH_HOST as u32;
     options::check_reserved(given.reserved)?;
     options::check_flags(given.flags, attach_host)?;
-    let pool = Some(location_of(&given.pool)).filter(|location| !location.is_unset());
+    let pool = Some(location_of(&given.pool_location)).filter(|location| !location.is_unset());
     Ok(ManagedResourceOptions { attach_host: given.flags & attach_host != 0, pool })
 }
 

@@ -162,7 +162,7 @@ impl Exec {
     #[cold]
     fn unknown(&self, node: &str) -> Error {
         let refusal = format!(
-            "{self} took over a graph (cushim_exec_update, cushim_node_set_child) whose nodes and edges are not known to be those of its own \
+            "{self} took over a graph (cushim_exec_update, cushim_exec_set_child) whose nodes and edges are not known to be those of its own \
              in the same order, so what {node} does there is not known: set all of it once"
         );
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)

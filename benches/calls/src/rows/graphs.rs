@@ -133,7 +133,7 @@ fn set(w: &'static World, (kernel, args): (cushim_kernel, [cushim_arg; 2])) -> O
     ok!(w, cushim_graph_create(w.shim.context, null(), &raw mut graph));
     ok!(w, cushim_graph_add_kernel(graph, null(), 0, kernel, null(), args.as_ptr(), 2, &raw mut node));
     ok!(w, cushim_exec_create(graph, null(), &raw mut exec, null_mut()));
-    burst!(ok!(w, cushim_node_set_argument(node, exec, 1, &raw const args[1])))
+    burst!(ok!(w, cushim_exec_set_argument(exec, node, 1, &raw const args[1])))
 }
 
 fn raw_capture(w: &'static World, function: CUfunction) -> Option<Burst> {

@@ -85,8 +85,8 @@ static void draw_items(const struct call *call, enum fuzz_kind kind, uint64_t *i
 static void draw_edges(const struct call *call, cushim_edge *edges) {
   int i;
   for (i = 0; i < MOST_ITEMS; i++) {
-    edges[i].from = (cushim_node)(uintptr_t)draw_item(call, FUZZ_node);
-    edges[i].to = (cushim_node)(uintptr_t)draw_item(call, FUZZ_node);
+    edges[i].from_node = (cushim_node)(uintptr_t)draw_item(call, FUZZ_node);
+    edges[i].to_node = (cushim_node)(uintptr_t)draw_item(call, FUZZ_node);
     if (once_in(8)) edges[i].from_port = (uint8_t)below(3);
     if (once_in(16)) edges[i].type = (uint8_t)below(3);
     if (once_in(32)) edges[i].to_port = 1;
@@ -195,10 +195,10 @@ static uint64_t draw_value(struct call *call, int at) {
     if (is_of(parameter, "cushim_ownership")) return CUSHIM_BORROWED;
     return once_in(16) ? drawn() : (uint64_t)parameter->values->values[below((uint64_t)parameter->values->count)];
   }
+  if (strcmp(name, "value_size") == 0) return ONE_OF(1, 2, 4, 4, 3, 0);
   if (sized != NULL) return draw_size(call, sized, parameter);
   if (strcmp(name, "pointer") == 0) return once_in(8) ? ONE_OF(0, 1, UINT64_MAX) : graph_pointer();
   if (strcmp(name, "bytes") == 0) return once_in(32) ? UINT64_MAX - below(64) : ONE_OF(0, 4, 64, 64);
-  if (strcmp(name, "value_bytes") == 0) return ONE_OF(1, 2, 4, 4, 3, 0);
   if (strcmp(name, "count") == 0 || strcmp(name, "width") == 0) return once_in(32) ? UINT64_MAX : ONE_OF(0, 1, 8);
   if (strcmp(name, "height") == 0) return once_in(32) ? UINT64_MAX : below(3);
   if (strcmp(name, "pitch") == 0) return ONE_OF(0, 7, 32);

@@ -28,7 +28,7 @@ static void end_loop(cushim_graph body, cushim_node loop) {
 
 /* What ends a loop is nobody's to change: kernels are known by the functions that added them, and by no other. */
 static int is_no_kernel(uint64_t node) {
-  int32_t type = CUSHIM_NODE_KERNEL;
+  cushim_node_type type = CUSHIM_NODE_KERNEL;
   return cushim_node_get_type((cushim_node)(uintptr_t)node, &type) == CUSHIM_SUCCESS && type != CUSHIM_NODE_KERNEL;
 }
 

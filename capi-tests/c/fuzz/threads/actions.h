@@ -78,7 +78,7 @@ static cushim_status add_fill(struct drawer *drawer) {
   const cushim_owner owner = lend();
   const cushim_endpoint to = owned_slot((int)below(drawer, NUMBERS), &owner);
   cushim_node node = NULL;
-  const cushim_status status = cushim_graph_add_fill(GRAPH, after.nodes, after.count, &to, 1, 4, 1, &node);
+  const cushim_status status = cushim_graph_add_fill(GRAPH, after.nodes, after.count, &to, CUSHIM_VALUE_32(1), 1, &node);
   return shown(drawer, NODES, node, settle(&owner, status));
 }
 
@@ -208,25 +208,28 @@ static cushim_exec exec_or_none(struct drawer *drawer) { return once_in(drawer, 
 
 static cushim_status set_host_function(struct drawer *drawer) {
   const cushim_owner owner = lend();
-  return settle(&owner, cushim_node_set_host_function(NODE, exec_or_none(drawer), nothing, NULL, &owner));
+  const cushim_exec exec = exec_or_none(drawer);
+  return settle(&owner, IN_GRAPH_OR_EXEC(exec, set_host_function, NODE, nothing, NULL, &owner));
 }
 
 static cushim_status set_fill(struct drawer *drawer) {
   const cushim_owner owner = lend();
   const cushim_endpoint to = owned_slot(4, &owner);
-  return settle(&owner, cushim_node_set_fill(NODE, exec_or_none(drawer), &to, 2, 4, 1));
+  const cushim_exec exec = exec_or_none(drawer);
+  return settle(&owner, IN_GRAPH_OR_EXEC(exec, set_fill, NODE, &to, CUSHIM_VALUE_32(2), 1));
 }
 
 /* The second argument of each kernel here is a number; the first may be a condition, where an address would lose the context. */
 static cushim_status set_argument(struct drawer *drawer) {
   const uint32_t number = 1;
   const cushim_arg arg = CUSHIM_ARG(number);
-  return cushim_node_set_argument(NODE, exec_or_none(drawer), 1, &arg);
+  const cushim_exec exec = exec_or_none(drawer);
+  return IN_GRAPH_OR_EXEC(exec, set_argument, NODE, 1, &arg);
 }
 
-static cushim_status set_child(struct drawer *drawer) { return cushim_node_set_child(NODE, EXEC, GRAPH); }
+static cushim_status set_child(struct drawer *drawer) { return cushim_exec_set_child(EXEC, NODE, GRAPH); }
 
-static cushim_status set_enabled(struct drawer *drawer) { return cushim_node_set_enabled(NODE, EXEC, (int32_t)below(drawer, 2)); }
+static cushim_status set_enabled(struct drawer *drawer) { return cushim_exec_set_enabled(EXEC, NODE, (int32_t)below(drawer, 2)); }
 
 /* Execs. */
 
@@ -336,7 +339,7 @@ static cushim_status decide(struct drawer *drawer) {
 static cushim_status fill(struct drawer *drawer) {
   const cushim_owner owner = lend();
   const cushim_endpoint to = owned_slot(6, &owner);
-  return settle(&owner, cushim_stream_fill(any_stream(drawer), &to, 1, 4, 1));
+  return settle(&owner, cushim_stream_fill(any_stream(drawer), &to, CUSHIM_VALUE_32(1), 1));
 }
 
 static cushim_status call_function(struct drawer *drawer) {
