@@ -109,10 +109,11 @@
  *   cushim_set_label, cushim_get_label, cushim_same, cushim_get_identity, cushim_describe
  *
  * To choose a device:
- *   cushim_driver_get_device_count, cushim_driver_get_device, cushim_device_get_driver, cushim_device_get_ordinal,
- *   cushim_device_native, cushim_device_get_name, cushim_device_get_uuid, cushim_device_get_total_memory,
- *   cushim_device_get_attribute, cushim_device_supports, cushim_feature_name, cushim_device_get_primary_state,
- *   cushim_device_reset_primary_context, cushim_context_get_memory_info
+ *   cushim_driver_get_device_count, cushim_driver_get_device, cushim_driver_get_device_by_uuid,
+ *   cushim_driver_get_device_by_pci_bus_id, cushim_device_get_driver, cushim_device_get_ordinal,
+ *   cushim_device_native, cushim_device_get_name, cushim_device_get_uuid, cushim_device_get_pci_bus_id,
+ *   cushim_device_get_total_memory, cushim_device_get_attribute, cushim_device_supports, cushim_feature_name,
+ *   cushim_device_get_primary_state, cushim_device_reset_primary_context, cushim_context_get_memory_info
  *
  * To reach another device's memory:
  *   cushim_device_can_access_peer, cushim_context_enable_peer_access, cushim_context_disable_peer_access,
@@ -131,7 +132,8 @@
  *   cushim_stream_get_context, cushim_stream_get_kind, cushim_stream_native, cushim_stream_get_flags,
  *   cushim_stream_get_priority, cushim_stream_get_id, cushim_stream_id, cushim_stream_query,
  *   cushim_stream_synchronize, cushim_stream_synchronize_within, cushim_stream_wait_event,
- *   cushim_stream_wait_event_external, cushim_stream_wait_stream
+ *   cushim_stream_wait_event_external, cushim_stream_wait_stream, cushim_stream_get_attribute,
+ *   cushim_stream_set_attribute, cushim_stream_copy_attributes
  *
  * To wait for work and time it:
  *   cushim_event_create, cushim_event_wrap, cushim_event_get_context, cushim_event_native, cushim_event_get_flags,
@@ -199,8 +201,8 @@
  * To find kernels and ask about them:
  *   cushim_kernel_create, cushim_kernel_wrap, cushim_kernel_wrap_function, cushim_kernel_get_name,
  *   cushim_kernel_get_context, cushim_kernel_get_library, cushim_kernel_native, cushim_kernel_native_function,
- *   cushim_kernel_get_attribute, cushim_kernel_set_attribute, cushim_kernel_get_parameter_count,
- *   cushim_kernel_get_parameter
+ *   cushim_kernel_get_attribute, cushim_kernel_set_attribute, cushim_kernel_preload,
+ *   cushim_kernel_get_parameter_count, cushim_kernel_get_parameter
  *
  * To launch kernels:
  *   cushim_kernel_launch, cushim_kernel_launch_packed
@@ -235,13 +237,14 @@
  *   cushim_device_get_graph_memory, cushim_device_reset_graph_memory_peaks, cushim_device_trim_graph_memory
  *
  * To change graphs:
- *   cushim_node_set_kernel, cushim_node_set_kernel_packed, cushim_node_set_argument, cushim_node_set_copy,
- *   cushim_node_set_copy_3d, cushim_node_set_fill, cushim_node_set_fill_2d, cushim_node_set_event,
- *   cushim_node_set_host_function, cushim_node_set_host_function_bytes, cushim_node_set_memory_operations,
- *   cushim_exec_set_kernel, cushim_exec_set_kernel_packed, cushim_exec_set_argument, cushim_exec_set_copy,
- *   cushim_exec_set_copy_3d, cushim_exec_set_fill, cushim_exec_set_fill_2d, cushim_exec_set_event,
- *   cushim_exec_set_host_function, cushim_exec_set_host_function_bytes, cushim_exec_set_child,
- *   cushim_exec_set_memory_operations, cushim_exec_rebind, cushim_exec_set_parameter
+ *   cushim_node_get_attribute, cushim_node_set_attribute, cushim_node_copy_attributes, cushim_node_set_kernel,
+ *   cushim_node_set_kernel_packed, cushim_node_set_argument, cushim_node_set_copy, cushim_node_set_copy_3d,
+ *   cushim_node_set_fill, cushim_node_set_fill_2d, cushim_node_set_event, cushim_node_set_host_function,
+ *   cushim_node_set_host_function_bytes, cushim_node_set_memory_operations, cushim_exec_set_kernel,
+ *   cushim_exec_set_kernel_packed, cushim_exec_set_argument, cushim_exec_set_copy, cushim_exec_set_copy_3d,
+ *   cushim_exec_set_fill, cushim_exec_set_fill_2d, cushim_exec_set_event, cushim_exec_set_host_function,
+ *   cushim_exec_set_host_function_bytes, cushim_exec_set_child, cushim_exec_set_memory_operations,
+ *   cushim_exec_rebind, cushim_exec_set_parameter
  *
  * To capture graphs:
  *   cushim_builder_create, cushim_builder_create_on, cushim_builder_close, cushim_builder_get_context,
@@ -1255,6 +1258,16 @@ typedef struct cushim_stream_s *cushim_stream;
  */
 typedef struct cushim_event_s *cushim_event;
 
+/* An attribute of a launch that has no member of its own here, of a stream, or of a kernel node. */
+typedef struct cushim_launch_attribute {
+  /* Its number, a `CUlaunchAttributeID`. */
+  CUlaunchAttributeID id;
+  /* Zero. */
+  uint32_t reserved;
+  /* Its value: the bytes of a `CUlaunchAttributeValue`. */
+  uint8_t value[64];
+} cushim_launch_attribute;
+
 /* Options of `cushim_event_create`. Zero means the default. */
 typedef struct cushim_event_options {
   /* Bytes of this struct, `sizeof(cushim_event_options)`. */
@@ -1735,16 +1748,6 @@ typedef struct cushim_dim3 {
   /* In the third. */
   uint32_t z;
 } cushim_dim3;
-
-/* An attribute of a launch that has no member of its own here. */
-typedef struct cushim_launch_attribute {
-  /* Its number, a `CUlaunchAttributeID`. */
-  CUlaunchAttributeID id;
-  /* Zero. */
-  uint32_t reserved;
-  /* Its value: the bytes of a `CUlaunchAttributeValue`. */
-  uint8_t value[64];
-} cushim_launch_attribute;
 
 /* How a kernel is launched. Zero means the default, except in `grid.x` and `block.x`, which are at least 1. */
 typedef struct cushim_launch_config {
@@ -2257,6 +2260,40 @@ cushim_status cushim_driver_get_device_count(cushim_driver driver, int32_t *coun
 cushim_status cushim_driver_get_device(cushim_driver driver, int32_t ordinal, cushim_device *device);
 
 /*
+ * Returns the device with a UUID, as `nvidia-smi -L`, NVML and `CUDA_VISIBLE_DEVICES` write it. Calls `cuInit`.
+ *
+ * "GPU-01234567-89ab-cdef-0123-456789abcdef" is a GPU: the device, or the one MIG instance of it that the driver
+ * shows. "MIG-" with the same is a MIG instance. Without either it is a device of any kind; `cushim_device_get_uuid`
+ * returns the bytes.
+ *
+ * @param[in] driver The driver.
+ * @param[in] uuid The UUID.
+ * @param[out, borrowed] device The device, valid until the process ends.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a text that is no UUID; `CUDA_ERROR_INVALID_DEVICE` (101) if the
+ *   driver shows no such device: the message lists those that it shows; `CUDA_ERROR_NO_DEVICE` on a machine without
+ *   a device.
+ * @driver any
+ */
+cushim_status cushim_driver_get_device_by_uuid(cushim_driver driver, const char *uuid, cushim_device *device);
+
+/*
+ * Returns the device at an address on the PCI bus, `domain:bus:device.function`, hexadecimal, such as
+ * "0000:3b:00.0"; domain and function may be left out (`cuDeviceGetByPCIBusId`). Calls `cuInit`. All MIG instances
+ * of a GPU have its address, which gives the first of them.
+ *
+ * @param[in] driver The driver.
+ * @param[in] pci_bus_id The address.
+ * @param[out, borrowed] device The device, valid until the process ends.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a text that is no such address; `CUDA_ERROR_INVALID_DEVICE` (101) if
+ *   the driver shows no device there: the message lists the addresses; `CUDA_ERROR_NO_DEVICE` on a machine without a
+ *   device.
+ * @driver any
+ */
+cushim_status cushim_driver_get_device_by_pci_bus_id(cushim_driver driver,
+                                                     const char *pci_bus_id,
+                                                     cushim_device *device);
+
+/*
  * Returns an owning handle of a device, for programs that treat all handles alike. A device itself is never
  * released.
  *
@@ -2315,6 +2352,18 @@ cushim_status cushim_device_get_name(cushim_device device, char *buffer, size_t 
  * @driver any
  */
 cushim_status cushim_device_get_uuid(cushim_device device, uint8_t *uuid);
+
+/*
+ * Copies the address of a device on the PCI bus, such as "0000:3b:00.0" (`cuDeviceGetPCIBusId`). A MIG instance has
+ * its GPU's.
+ *
+ * @param[in] device The device.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the address.
+ * @param[in] size Bytes of the buffer; 64 are enough.
+ * @param[out, nullable] needed Receives the bytes that the whole address takes.
+ * @driver any
+ */
+cushim_status cushim_device_get_pci_bus_id(cushim_device device, char *buffer, size_t size, size_t *needed);
 
 /*
  * Returns the size of the device's memory.
@@ -2409,8 +2458,8 @@ cushim_status cushim_device_get_primary_state(cushim_device device, int32_t *act
  * Handles of objects in the context stay valid: destroying them succeeds, and other calls return
  * `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). `cushim_context_retain_primary` then returns a new, empty context.
  *
- * Memory of pools belongs to no context, and stays: destroying its buffer frees it, and what `cushim_stream_allocate`
- * returned is freed in a stream of another context.
+ * Memory of pools belongs to no context, and stays: destroying its buffer frees it, and what
+ * `cushim_stream_allocate` returned is freed in a stream of another context.
  *
  * @param[in] device The device.
  * @driver any
@@ -2908,6 +2957,47 @@ cushim_status cushim_stream_wait_event_external(cushim_stream stream, cushim_eve
  * @driver none
  */
 cushim_status cushim_stream_wait_stream(cushim_stream stream, cushim_stream other);
+
+/*
+ * Returns an attribute of a stream (`cuStreamGetAttribute`). Streams have `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`
+ * (1), `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY` (3), `CU_LAUNCH_ATTRIBUTE_PRIORITY` (8, CUDA 11.7),
+ * `CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP` (9) and `CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN` (10, CUDA 12.0).
+ *
+ * @param[in] stream The stream.
+ * @param[in] id Which attribute.
+ * @param[out] attribute Receives the number and the value.
+ * @errors `CUDA_ERROR_INVALID_VALUE` (1) for an attribute that streams do not have, or not on this driver;
+ *   `CUSHIM_ERROR_INVALID_ARGUMENT` for a default stream that is being captured; the capture stays valid.
+ * @driver any
+ */
+cushim_status cushim_stream_get_attribute(cushim_stream stream,
+                                          CUlaunchAttributeID id,
+                                          struct cushim_launch_attribute *attribute);
+
+/*
+ * Sets an attribute of a stream (`cuStreamSetAttribute`): work that is enqueued from now on has it, and so has what
+ * is captured.
+ *
+ * @param[in] stream The stream.
+ * @param[in] attribute The number and the value.
+ * @errors `CUDA_ERROR_INVALID_VALUE` (1) for an attribute that streams do not have, or not on this driver, and for a
+ *   value that the device does not take; `CUSHIM_ERROR_INVALID_ARGUMENT` for a priority that the context does not
+ *   have (`cushim_context_get_stream_priorities`), and for a default stream that is being captured; the capture
+ *   stays valid.
+ * @driver any
+ */
+cushim_status cushim_stream_set_attribute(cushim_stream stream, const struct cushim_launch_attribute *attribute);
+
+/*
+ * Sets all attributes of a stream to those of another one (`cuStreamCopyAttributes`).
+ *
+ * @param[in] stream The stream.
+ * @param[in] source The other stream, of the same context.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream of another context, and for a default stream that is being
+ *   captured; the capture stays valid.
+ * @driver any
+ */
+cushim_status cushim_stream_copy_attributes(cushim_stream stream, cushim_stream source);
 
 /*
  * Creates an event, by default one that does not measure time (`CU_EVENT_DISABLE_TIMING`), unlike
@@ -4711,6 +4801,18 @@ cushim_status cushim_kernel_get_attribute(cushim_kernel kernel, CUfunction_attri
 cushim_status cushim_kernel_set_attribute(cushim_kernel kernel, CUfunction_attribute attribute, int32_t value);
 
 /*
+ * Loads the code of a kernel in its context now (`cuFuncLoad`). Otherwise the first launch may do it (lazy loading,
+ * the driver's default since CUDA 12.2), which takes long, and may wait for kernels that run. Call it before a
+ * capture, or before kernels that wait for each other. A kernel that is loaded already stays as it is.
+ *
+ * @param[in] kernel The kernel.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` before CUDA 12.4: set `CUDA_MODULE_LOADING=EAGER` in the environment there, or
+ *   launch the kernel once before.
+ * @driver 12.4
+ */
+cushim_status cushim_kernel_preload(cushim_kernel kernel);
+
+/*
  * Returns the number of a kernel's parameters.
  *
  * @param[in] kernel The kernel.
@@ -4769,9 +4871,9 @@ cushim_status cushim_kernel_launch(cushim_kernel kernel,
  * @param[in, bytes(size), nullable_if_zero(size)] block The block.
  * @param[in] size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a
  *   struct.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a block that is not as long as the kernel's parameters, and for a
- *   size that the device or the kernel does not take, with the limit in the sentence; `CUSHIM_ERROR_UNSUPPORTED` for
- *   what the driver is too old for. If it fails nothing is enqueued.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a block that is not as long as the kernel's parameters, and for
+ *   a size that the device or the kernel does not take, with the limit in the sentence; `CUSHIM_ERROR_UNSUPPORTED`
+ *   for what the driver is too old for. If it fails nothing is enqueued.
  * @driver any
  */
 cushim_status cushim_kernel_launch_packed(cushim_kernel kernel,
@@ -5998,6 +6100,47 @@ cushim_status cushim_exec_get_memory_operations(cushim_exec exec,
                                                 struct cushim_memory_operation *operations,
                                                 size_t capacity,
                                                 size_t *count);
+
+/*
+ * Returns an attribute of a kernel node, as the driver has it (`cuGraphKernelNodeGetAttribute`). One that was not
+ * set has the driver's default, or what the stream had in which the launch was captured. Execs keep the attributes
+ * that their nodes had when they were instantiated.
+ *
+ * @param[in] node The node.
+ * @param[in] id Which attribute.
+ * @param[out] attribute Receives the number and the value.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUDA_ERROR_INVALID_VALUE` (1) for an
+ *   attribute that kernel nodes do not have, or not on this driver.
+ * @driver any
+ */
+cushim_status cushim_node_get_attribute(cushim_node node,
+                                        CUlaunchAttributeID id,
+                                        struct cushim_launch_attribute *attribute);
+
+/*
+ * Sets an attribute of a kernel node (`cuGraphKernelNodeSetAttribute`); the others, and what the node runs, stay.
+ * The change does not reach execs that exist, which keep their attributes.
+ *
+ * @param[in] node The node.
+ * @param[in] attribute The number and the value. What it names is good whenever the graph is launched.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUDA_ERROR_INVALID_VALUE` (1) for an
+ *   attribute that kernel nodes do not have, or not on this driver, and for a value that the device does not take.
+ *   If it fails, the node is as it was.
+ * @driver any
+ */
+cushim_status cushim_node_set_attribute(cushim_node node, const struct cushim_launch_attribute *attribute);
+
+/*
+ * Sets all attributes of a kernel node to those of another one (`cuGraphKernelNodeCopyAttributes`). Otherwise as
+ * `cushim_node_set_attribute`.
+ *
+ * @param[in] node The node.
+ * @param[in] source The other node, of any graph.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `source` that is
+ *   device-updatable.
+ * @driver any
+ */
+cushim_status cushim_node_copy_attributes(cushim_node node, cushim_node source);
 
 /*
  * Changes what a kernel node runs (`cuGraphKernelNodeSetParams`). What is NULL stays. The change does not reach

@@ -1,5 +1,7 @@
 //! Devices.
 
+mod find;
+
 use crate::driver::calls::device as calls;
 use crate::driver::{CallError, Driver, Kind, sys};
 use crate::feature::Feature;

@@ -1,5 +1,6 @@
 //! Streams: queues of work that runs in order.
 
+mod attributes;
 mod capturing;
 
 pub(crate) use capturing::{Blocking, CapturedBy};

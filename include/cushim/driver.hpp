@@ -39,6 +39,10 @@ class driver_ref : public detail::ref<cushim_driver> {
   }
   // A device by its ordinal, from 0.
   [[nodiscard]] result<device_ref> get_device(std::int32_t ordinal) const;
+  // "GPU-…" or "MIG-…", as nvidia-smi -L writes it.
+  [[nodiscard]] result<device_ref> get_device_by_uuid(const std::string &uuid) const;
+  // "0000:3b:00.0".
+  [[nodiscard]] result<device_ref> get_device_by_pci_bus_id(const std::string &id) const;
   // All of them.
   [[nodiscard]] result<std::vector<device_ref>> devices() const;
 
@@ -118,6 +122,9 @@ class device_ref : public detail::ref<cushim_device> {
     const cushim_status status = cushim_device_get_uuid(get(), bytes.data());
     return detail::give(status, std::move(bytes));
   }
+  [[nodiscard]] result<std::string> pci_bus_id() const {
+    return detail::ask_text(cushim_device_get_pci_bus_id, get());
+  }
   // Bytes.
   [[nodiscard]] result<std::size_t> total_memory() const {
     return detail::ask<std::size_t>(cushim_device_get_total_memory, get());
@@ -162,6 +169,14 @@ class device_ref : public detail::ref<cushim_device> {
 
 inline result<device_ref> driver_ref::get_device(std::int32_t ordinal) const {
   return detail::ask<device_ref, cushim_device>(cushim_driver_get_device, get(), ordinal);
+}
+
+inline result<device_ref> driver_ref::get_device_by_uuid(const std::string &uuid) const {
+  return detail::ask<device_ref, cushim_device>(cushim_driver_get_device_by_uuid, get(), uuid.c_str());
+}
+
+inline result<device_ref> driver_ref::get_device_by_pci_bus_id(const std::string &id) const {
+  return detail::ask<device_ref, cushim_device>(cushim_driver_get_device_by_pci_bus_id, get(), id.c_str());
 }
 
 inline result<std::vector<device_ref>> driver_ref::devices() const {

@@ -77,6 +77,8 @@ class kernel_ref : public detail::ref<cushim_kernel> {
   result<void> set_attribute(CUfunction_attribute attribute, std::int32_t value) const {
     return detail::done(cushim_kernel_set_attribute(get(), attribute, value));
   }
+  // Loads the code now, not at the first launch; CUDA 12.4.
+  result<void> preload() const { return detail::done(cushim_kernel_preload(get())); }
   [[nodiscard]] result<std::size_t> parameter_count() const {
     return detail::ask<std::size_t>(cushim_kernel_get_parameter_count, get());
   }

@@ -210,6 +210,16 @@ class node_ref : public detail::ref<cushim_node>, public detail::node_parameters
   [[nodiscard]] result<CUgraphDeviceNode> device_node() const {
     return detail::ask<CUgraphDeviceNode>(cushim_node_get_device_node, get());
   }
+  // An attribute of a kernel node: its number, with the bytes of a CUlaunchAttributeValue.
+  [[nodiscard]] result<cushim_launch_attribute> get_attribute(CUlaunchAttributeID id) const {
+    return detail::ask<cushim_launch_attribute>(cushim_node_get_attribute, get(), id);
+  }
+  result<void> set_attribute(const cushim_launch_attribute &attribute) const {
+    return detail::done(cushim_node_set_attribute(get(), &attribute));
+  }
+  result<void> copy_attributes_from(node_ref source) const {
+    return detail::done(cushim_node_copy_attributes(get(), source.get()));
+  }
   // A CUgraphNode, and so a cudaGraphNode_t.
   [[nodiscard]] result<CUgraphNode> native() const { return detail::ask<CUgraphNode>(cushim_node_native, get()); }
   [[nodiscard]] result<node_allocation> get_allocation() const {

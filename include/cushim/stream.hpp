@@ -168,6 +168,16 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
     return detail::ask<std::int32_t>(cushim_stream_get_priority, get());
   }
   [[nodiscard]] result<std::uint64_t> id() const { return detail::ask<std::uint64_t>(cushim_stream_get_id, get()); }
+  // An attribute: its number, with the bytes of a CUlaunchAttributeValue.
+  [[nodiscard]] result<cushim_launch_attribute> get_attribute(CUlaunchAttributeID id) const {
+    return detail::ask<cushim_launch_attribute>(cushim_stream_get_attribute, get(), id);
+  }
+  result<void> set_attribute(const cushim_launch_attribute &attribute) const {
+    return detail::done(cushim_stream_set_attribute(get(), &attribute));
+  }
+  result<void> copy_attributes_from(stream_ref source) const {
+    return detail::done(cushim_stream_copy_attributes(get(), source.get()));
+  }
 
   // Memory without an owner, from the device's current pool, allocated and freed in stream order. Buffers free
   // themselves.

@@ -50,6 +50,21 @@ class DriverBase(Object):
         check(lib.cushim_driver_get_unreported_errors(self._h, count))
         return count[0]
 
+    def get_device_by_uuid(self, uuid: str) -> Device:
+        """Returns the device with a UUID, as `nvidia-smi -L`, NVML and `CUDA_VISIBLE_DEVICES` write it. Calls
+        `cuInit`."""
+        device = ffi.new("cushim_device *")
+        check(lib.cushim_driver_get_device_by_uuid(self._h, uuid.encode(), device))
+        return borrowed("device", device[0])
+
+    def get_device_by_pci_bus_id(self, pci_bus_id: str) -> Device:
+        """Returns the device at an address on the PCI bus, `domain:bus:device.function`, hexadecimal, such as
+        "0000:3b:00.0"; domain and function may be left out (`cuDeviceGetByPCIBusId`). Calls `cuInit`. All MIG
+        instances of a GPU have its address, which gives the first of them."""
+        device = ffi.new("cushim_device *")
+        check(lib.cushim_driver_get_device_by_pci_bus_id(self._h, pci_bus_id.encode(), device))
+        return borrowed("device", device[0])
+
 
 class DeviceBase(Object):
     """A device of a driver. Its borrowed handle is valid until the process ends."""
@@ -82,6 +97,12 @@ class DeviceBase(Object):
     def name(self) -> str:
         """Copies the name of a device, such as "NVIDIA H100 80GB HBM3"."""
         return text_of(lib.cushim_device_get_name, self._h)
+
+    @property
+    def pci_bus_id(self) -> str:
+        """Copies the address of a device on the PCI bus, such as "0000:3b:00.0" (`cuDeviceGetPCIBusId`). A MIG
+        instance has its GPU's."""
+        return text_of(lib.cushim_device_get_pci_bus_id, self._h)
 
     @property
     def total_memory(self) -> int:
@@ -337,6 +358,19 @@ class StreamBase(Object):
     def wait_stream(self, other: Stream) -> None:
         """Makes work that is enqueued in a stream from now on wait for the work that is in another stream now."""
         check(lib.cushim_stream_wait_stream(self._h, handle(other, StreamBase, "other")))
+
+    def get_attribute(self, id: int) -> LaunchAttribute:
+        """Returns an attribute of a stream (`cuStreamGetAttribute`). Streams have
+        `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW` (1), `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY` (3),
+        `CU_LAUNCH_ATTRIBUTE_PRIORITY` (8, CUDA 11.7), `CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP` (9) and
+        `CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN` (10, CUDA 12.0)."""
+        attribute = ffi.new("cushim_launch_attribute *")
+        check(lib.cushim_stream_get_attribute(self._h, id, attribute))
+        return _enums().LaunchAttribute(attribute[0])
+
+    def copy_attributes(self, source: Stream) -> None:
+        """Sets all attributes of a stream to those of another one (`cuStreamCopyAttributes`)."""
+        check(lib.cushim_stream_copy_attributes(self._h, handle(source, StreamBase, "source")))
 
 
 class EventBase(Object):
@@ -600,6 +634,13 @@ class KernelBase(Object):
         `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES` (8) allows more than 48 KiB of dynamic shared memory."""
         check(lib.cushim_kernel_set_attribute(self._h, attribute, value))
 
+    def preload(self) -> None:
+        """Loads the code of a kernel in its context now (`cuFuncLoad`). Otherwise the first launch may do it
+        (lazy loading, the driver's default since CUDA 12.2), which takes long, and may wait for kernels that run.
+        Call it before a capture, or before kernels that wait for each other. A kernel that is loaded already
+        stays as it is."""
+        check(lib.cushim_kernel_preload(self._h))
+
     def get_active_blocks(self, threads: int, shared_bytes: int) -> int:
         """Returns how many blocks of a kernel one multiprocessor of its context's device can run at the same
         time."""
@@ -759,6 +800,19 @@ class NodeBase(Object):
         fill = sized("cushim_fill_node")
         check(lib.cushim_node_get_fill(self._h, fill))
         return _records().FillNode(fill)
+
+    def get_attribute(self, id: int) -> LaunchAttribute:
+        """Returns an attribute of a kernel node, as the driver has it (`cuGraphKernelNodeGetAttribute`). One that
+        was not set has the driver's default, or what the stream had in which the launch was captured. Execs keep
+        the attributes that their nodes had when they were instantiated."""
+        attribute = ffi.new("cushim_launch_attribute *")
+        check(lib.cushim_node_get_attribute(self._h, id, attribute))
+        return _enums().LaunchAttribute(attribute[0])
+
+    def copy_attributes(self, source: Node) -> None:
+        """Sets all attributes of a kernel node to those of another one (`cuGraphKernelNodeCopyAttributes`).
+        Otherwise as `node_set_attribute`."""
+        check(lib.cushim_node_copy_attributes(self._h, handle(source, NodeBase, "source")))
 
 
 class ConditionBase(Object):

@@ -4,14 +4,16 @@
 //! @task choose a device
 
 use super::driver::cushim_driver;
-use super::driver_object::driver_handle;
+use super::driver_object::{DriverObject, driver_handle};
 use super::driver_types::{CUdevice, CUdevice_attribute};
 use super::error::{call, cushim_status};
 use super::handles::{self, Incomplete, borrowed, enter, get};
 use super::{out, text};
 use crate::device::Device;
 use crate::feature::Feature;
+use crate::object::error::Error;
 use std::ffi::c_char;
+use std::sync::Arc;
 
 /// A device of a driver. Its borrowed handle is valid until the process ends.
 pub type cushim_device = *mut cushim_device_s;
@@ -64,6 +66,80 @@ pub unsafe extern "C" fn cushim_driver_get_device(
     unsafe {
         handles::ask(driver, device, "device", |driver| borrowed(&Device::get(&driver.driver, ordinal)?))
     }
+}
+
+/// Returns the device with a UUID, as `nvidia-smi -L`, NVML and `CUDA_VISIBLE_DEVICES` write it. Calls `cuInit`.
+///
+/// "GPU-01234567-89ab-cdef-0123-456789abcdef" is a GPU: the device, or the one MIG instance of it that the driver
+/// shows. "MIG-" with the same is a MIG instance. Without either it is a device of any kind; `cushim_device_get_uuid`
+/// returns the bytes.
+///
+/// @param[in] driver The driver.
+/// @param[in, example("GPU-736f6674-6375-6461-2064-657669636500")] uuid The UUID.
+/// @param[out, borrowed] device The device, valid until the process ends.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a text that is no UUID; `CUDA_ERROR_INVALID_DEVICE` (101) if the
+///   driver shows no such device: the message lists those that it shows; `CUDA_ERROR_NO_DEVICE` on a machine without
+///   a device.
+/// @driver any
+///
+/// # Safety
+/// `uuid` is NULL or ends in NUL; `device` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_driver_get_device_by_uuid(
+    driver: cushim_driver,
+    uuid: *const c_char,
+    device: *mut cushim_device,
+) -> cushim_status {
+    // SAFETY: the caller vouches for both.
+    unsafe { named(driver, (uuid, "uuid"), device, |driver, uuid| Device::with_uuid(&driver.driver, uuid)) }
+}
+
+/// Returns the device at an address on the PCI bus, `domain:bus:device.function`, hexadecimal, such as
+/// "0000:3b:00.0"; domain and function may be left out (`cuDeviceGetByPCIBusId`). Calls `cuInit`. All MIG instances
+/// of a GPU have its address, which gives the first of them.
+///
+/// @param[in] driver The driver.
+/// @param[in, example("0000:00:06.0")] pci_bus_id The address.
+/// @param[out, borrowed] device The device, valid until the process ends.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a text that is no such address; `CUDA_ERROR_INVALID_DEVICE` (101) if
+///   the driver shows no device there: the message lists the addresses; `CUDA_ERROR_NO_DEVICE` on a machine without a
+///   device.
+/// @driver any
+///
+/// # Safety
+/// `pci_bus_id` is NULL or ends in NUL; `device` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_driver_get_device_by_pci_bus_id(
+    driver: cushim_driver,
+    pci_bus_id: *const c_char,
+    device: *mut cushim_device,
+) -> cushim_status {
+    // SAFETY: the caller vouches for both.
+    unsafe {
+        named(driver, (pci_bus_id, "pci_bus_id"), device, |driver, id| {
+            Device::with_pci_bus_id(&driver.driver, id)
+        })
+    }
+}
+
+/// # Safety
+/// The text is NULL or ends in NUL; `device` is NULL or valid for writes.
+unsafe fn named(
+    driver: cushim_driver,
+    (text, what): (*const c_char, &'static str),
+    device: *mut cushim_device,
+    find: impl FnOnce(&DriverObject, &str) -> Result<Arc<Device>, Error>,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for both.
+        let (device, text) = unsafe {
+            let device = out::cleared(device, std::ptr::null_mut(), "device")?;
+            (device, text::required(text, what)?)
+        };
+        let guard = enter()?;
+        *device = borrowed(&find(&*get(&guard, driver)?, &text)?)?;
+        Ok(())
+    })
 }
 
 /// Returns an owning handle of a device, for programs that treat all handles alike. A device itself is never
@@ -177,6 +253,33 @@ pub unsafe extern "C" fn cushim_device_get_uuid(device: cushim_device, uuid: *mu
         let uuid = unsafe { out::cleared(uuid.cast::<[u8; 16]>(), [0; 16], "uuid") }?;
         let guard = enter()?;
         *uuid = get(&guard, device)?.uuid()?;
+        Ok(())
+    })
+}
+
+/// Copies the address of a device on the PCI bus, such as "0000:3b:00.0" (`cuDeviceGetPCIBusId`). A MIG instance has
+/// its GPU's.
+///
+/// @param[in] device The device.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the address.
+/// @param[in] size Bytes of the buffer; 64 are enough.
+/// @param[out, nullable] needed Receives the bytes that the whole address takes.
+/// @driver any
+///
+/// # Safety
+/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_device_get_pci_bus_id(
+    device: cushim_device,
+    buffer: *mut c_char,
+    size: usize,
+    needed: *mut usize,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for the buffer.
+        let mut room = unsafe { text::Room::new(buffer, size, needed) }?;
+        let guard = enter()?;
+        room.write(&get(&guard, device)?.pci_bus_id()?);
         Ok(())
     })
 }
@@ -340,8 +443,8 @@ pub unsafe extern "C" fn cushim_device_get_primary_state(
 /// Handles of objects in the context stay valid: destroying them succeeds, and other calls return
 /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). `cushim_context_retain_primary` then returns a new, empty context.
 ///
-/// Memory of pools belongs to no context, and stays: destroying its buffer frees it, and what `cushim_stream_allocate`
-/// returned is freed in a stream of another context.
+/// Memory of pools belongs to no context, and stays: destroying its buffer frees it, and what
+/// `cushim_stream_allocate` returned is freed in a stream of another context.
 ///
 /// @param[in] device The device.
 /// @driver any

@@ -23,6 +23,7 @@ pub mod context;
 pub mod peer_access;
 
 pub mod stream;
+pub mod stream_attributes;
 
 pub mod event;
 

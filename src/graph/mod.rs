@@ -27,6 +27,7 @@
 //! | `memory` | the memory that a device keeps for graphs |
 
 mod add;
+mod attributes;
 mod below;
 mod builder;
 mod by_node;

@@ -6,7 +6,7 @@ use super::tree::Tree;
 use super::{Graph, Node};
 use crate::driver::Version;
 use crate::driver::calls::graph::node as calls;
-use crate::driver::sys::{self, CUgraphDeviceNode};
+use crate::driver::sys::{self, CUgraphDeviceNode, CUlaunchAttribute, CUlaunchAttributeValue};
 use crate::object::error::{Error, Status};
 use crate::op::node::{KernelParameters, NodeType, Parameters};
 
@@ -54,10 +54,17 @@ pub(super) fn check(tree: &Tree, kernel: &KernelParameters) -> Result<(), Error>
 
 /// Whether the parameters are those of a node that kernels can update.
 pub(super) fn says_so(kernel: &KernelParameters) -> bool {
-    let attribute = kernel.attribute(sys::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
+    is_among(kernel.attributes())
+}
+
+/// Whether these attributes are those of a node that kernels can update.
+pub(super) fn is_among(attributes: &[CUlaunchAttribute]) -> bool {
     // SAFETY: this is the field that the attribute has; it was given by all of its bytes.
-    attribute
-        .is_some_and(|attribute| unsafe { attribute.value.deviceUpdatableKernelNode }.deviceUpdatable == 1)
+    let says_so =
+        |value: &CUlaunchAttributeValue| unsafe { value.deviceUpdatableKernelNode }.deviceUpdatable == 1;
+    attributes.iter().any(|attribute| {
+        attribute.id == sys::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && says_so(&attribute.value)
+    })
 }
 
 /// Refuses to copy a graph with such a node into another one: both have one handle for kernels then, and driver 580 crashes when the

@@ -272,6 +272,22 @@ impl Kernel {
             .map_err(|failure| refusal::explain_attribute(failure, self, attribute, value))
     }
 
+    /// Loads the code in the kernel's context now: with lazy loading, as drivers do it by default, the first launch does that, and
+    /// a first launch in a capture, or beside a kernel that waits for it, is no time for that. A kernel that is loaded stays so.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] before driver 12.4; the driver's.
+    pub fn preload(&self) -> Result<(), Error> {
+        self.here(RawKernel::load).map_err(|mut failure| {
+            if failure.status == Status::UNSUPPORTED {
+                failure.message.push_str(
+                    ". Set CUDA_MODULE_LOADING=EAGER in the environment, or launch the kernel once before instead",
+                );
+            }
+            failure
+        })
+    }
+
     /// Where its parameters stand, in order.
     ///
     /// # Errors

@@ -13,6 +13,9 @@ int main(void) {
   CHECK(device == NULL);
   CHECK_CONTAINS(last_message(), "CUDA_ERROR_NO_DEVICE");
   CHECK_CONTAINS(last_message(), "SOFTCUDA_DEVICES"); /* what may hide a device, or nvidia-smi, where there are real ones */
+  CHECK_STATUS(CUDA_ERROR_NO_DEVICE, cushim_driver_get_device_by_uuid(driver, "GPU-00000000-0000-0000-0000-000000000000", &device));
+  CHECK_STATUS(CUDA_ERROR_NO_DEVICE, cushim_driver_get_device_by_pci_bus_id(driver, "0000:00:06.0", &device));
+  CHECK(device == NULL);
   CHECK_OK(cushim_driver_destroy(driver));
   return check_done();
 }

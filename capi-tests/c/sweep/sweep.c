@@ -88,6 +88,7 @@ static int has_no_good_arguments(const struct swept *function) {
   return is(function, "cushim_context_wrap_green") /* none to be had */ ||
          (is(function, "cushim_event_wrap") && version() == 0) || /* nor a native event of "none" */
          is(function, "cushim_graph_add_child") || is(function, "cushim_exec_set_child") || /* a graph is no child of its own */
+         is(function, "cushim_node_copy_attributes") || /* one of two nodes here is no kernel */
          is(function, "cushim_resource_get_arena_bytes") || /* no resource here is an arena */
          is(function, "cushim_exec_set_parameter") || /* whose kernel has a parameter without a name */
          strncmp(function->name, "cushim_builder_", strlen("cushim_builder_")) == 0; /* which depend on what it did before */

@@ -44,6 +44,8 @@ static const cushim_extent good_extent = {8, 2, 1};
 static cushim_endpoint good_place;
 static cushim_copy good_copies[2];
 static const cushim_copy_attributes good_copy_attributes;
+/* A window of no bytes. */
+static const cushim_launch_attribute good_launch_attribute = {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, 0, {0}};
 static CUdeviceptr shared; /* managed memory, of which both ranges are parts */
 static cushim_range good_ranges[2];
 static const cushim_location good_location = {CUSHIM_LOCATION_HOST, 0};
@@ -88,6 +90,7 @@ enum { SWEPT_BYTES = CODE, SWEPT_CAPACITY = 4 };
 #define GOOD_cushim_device &fixture.device
 #define GOOD_cushim_edge &good_edge
 #define GOOD_cushim_extent &good_extent
+#define GOOD_cushim_launch_attribute &good_launch_attribute
 #define GOOD_cushim_location &good_location
 #define GOOD_cushim_memory_operation good_memory_operation
 #define GOOD_cushim_node &good_edge.from_node

@@ -52,7 +52,8 @@ const OF_CAPTURES: std::ops::RangeInclusive<i64> = 900..=908;
 fn made_by(function: &str) -> Option<&str> {
     let listed = KINDS.iter().find(|kind| kind.made_by.contains(&function));
     let noun = listed.map(|kind| kind.name).or_else(|| before(function, &["Create", "Load"]));
-    noun.filter(|noun| *noun != OF_A_GRAPH)
+    // To load a function makes none.
+    noun.filter(|noun| ![OF_A_GRAPH, "Func"].contains(noun))
 }
 
 /// What the function releases, as [`made_by`] names it.

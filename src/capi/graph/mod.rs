@@ -11,6 +11,7 @@
 //! | `read` | what a node does in its graph |
 //! | `exec` | what is instantiated from a graph |
 //! | `read_in_exec` | and in one exec |
+//! | `attributes` | attributes of kernel nodes |
 //! | `set` | nodes are changed in their graph |
 //! | `set_in_exec` | and in one exec |
 //! | `builder` | graphs that are captured from streams |
@@ -33,6 +34,7 @@ pub mod exec;
 
 pub mod read_in_exec;
 
+pub mod attributes;
 pub mod set;
 pub mod set_in_exec;
 

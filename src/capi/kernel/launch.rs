@@ -64,7 +64,7 @@ pub enum cushim_memory_sync_domain {
     CUSHIM_MEMORY_SYNC_DOMAIN_REMOTE = 2,
 }
 
-/// An attribute of a launch that has no member of its own here.
+/// An attribute of a launch that has no member of its own here, of a stream, or of a kernel node.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_launch_attribute {
@@ -74,6 +74,16 @@ pub struct cushim_launch_attribute {
     pub reserved: u32,
     /// Its value: the bytes of a `CUlaunchAttributeValue`.
     pub value: [u8; 64],
+}
+
+impl cushim_launch_attribute {
+    pub(in crate::capi) const NONE: Self = Self { id: 0, reserved: 0, value: [0; 64] };
+
+    /// The number and the value.
+    pub(in crate::capi) fn checked(self) -> Result<(i32, [u8; 64]), Error> {
+        options::check_reserved(self.reserved)?;
+        Ok((self.id, self.value))
+    }
 }
 
 /// How a kernel is launched. Zero means the default, except in `grid.x` and `block.x`, which are at least 1.
@@ -135,7 +145,8 @@ pub(in crate::capi) struct Config {
     special: Special,
 }
 
-/// A configuration of sizes alone, as most launches have it: nothing in it is looked up or kept. `None` for any other.
+/// A configuration of sizes alone, as most launches have it: nothing in it is looked up or kept. `None` for any
+/// other.
 ///
 /// # Safety
 /// As for [`Config::read`].
@@ -258,8 +269,8 @@ impl Special {
         }?;
         let mut others = Vec::new();
         for attribute in attributes {
-            options::check_reserved(attribute.reserved)?;
-            others.push((CUlaunchAttributeID(attribute.id), attribute.value));
+            let (id, value) = attribute.checked()?;
+            others.push((CUlaunchAttributeID(id), value));
         }
         let event = if has_event { Some(Arc::clone(&*get(guard, given.programmatic_event)?)) } else { None };
         let context =
@@ -464,9 +475,9 @@ unsafe fn launch_with_objects(
 /// @param[in, bytes(size), nullable_if_zero(size)] block The block.
 /// @param[in] size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a
 ///   struct.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a block that is not as long as the kernel's parameters, and for a
-///   size that the device or the kernel does not take, with the limit in the sentence; `CUSHIM_ERROR_UNSUPPORTED` for
-///   what the driver is too old for. If it fails nothing is enqueued.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a block that is not as long as the kernel's parameters, and for
+///   a size that the device or the kernel does not take, with the limit in the sentence; `CUSHIM_ERROR_UNSUPPORTED`
+///   for what the driver is too old for. If it fails nothing is enqueued.
 /// @driver any
 ///
 /// # Safety

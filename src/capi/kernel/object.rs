@@ -330,6 +330,19 @@ pub extern "C" fn cushim_kernel_set_attribute(
     call(|| hold(kernel)?.set_attribute(CUfunction_attribute(attribute), value))
 }
 
+/// Loads the code of a kernel in its context now (`cuFuncLoad`). Otherwise the first launch may do it (lazy loading,
+/// the driver's default since CUDA 12.2), which takes long, and may wait for kernels that run. Call it before a
+/// capture, or before kernels that wait for each other. A kernel that is loaded already stays as it is.
+///
+/// @param[in] kernel The kernel.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` before CUDA 12.4: set `CUDA_MODULE_LOADING=EAGER` in the environment there, or
+///   launch the kernel once before.
+/// @driver 12.4
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_kernel_preload(kernel: cushim_kernel) -> cushim_status {
+    call(|| hold(kernel)?.preload())
+}
+
 /// Returns the number of a kernel's parameters.
 ///
 /// @param[in] kernel The kernel.

@@ -50,6 +50,32 @@ pub(crate) fn uuid(table: &Table, device: CUdevice) -> Result<[u8; 16], CallErro
     Ok(uuid.bytes.map(|byte| byte as u8))
 }
 
+/// The UUID of the GPU that the device is, or that a MIG instance is a part of.
+pub(crate) fn uuid_of_gpu(table: &Table, device: CUdevice) -> Result<[u8; 16], CallError> {
+    let mut uuid = CUuuid { bytes: [0; 16] };
+    // SAFETY: writes one UUID.
+    unsafe { call!(table, cuDeviceGetUuid_9020(&raw mut uuid, device)) }?;
+    Ok(uuid.bytes.map(|byte| byte as u8))
+}
+
+/// The device's address on the PCI bus, `domain:bus:device.function`.
+pub(crate) fn pci_bus_id(table: &Table, device: CUdevice) -> Result<String, CallError> {
+    let mut text = [0; 64];
+    // SAFETY: writes at most as many bytes as it is told, with a NUL at the end.
+    unsafe {
+        call!(table, cuDeviceGetPCIBusId_4010(text.as_mut_ptr(), text.len() as i32, device))?;
+        Ok(CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned())
+    }
+}
+
+/// The device at this address.
+pub(crate) fn by_pci_bus_id(table: &Table, address: &CStr) -> Result<CUdevice, CallError> {
+    let mut device = 0;
+    // SAFETY: reads a text, and writes one number.
+    unsafe { call!(table, cuDeviceGetByPCIBusId_4010(&raw mut device, address.as_ptr())) }?;
+    Ok(device)
+}
+
 /// Bytes of the device's memory.
 pub(crate) fn total_memory(table: &Table, device: CUdevice) -> Result<usize, CallError> {
     let mut bytes = 0;

@@ -5,7 +5,7 @@ use super::event::RawEvent;
 use super::{gone_at_exit, ready};
 use crate::driver::call;
 use crate::driver::calls::capture_mode::{relaxed, relaxed_if_capturing};
-use crate::driver::sys::{CU_STREAM_NON_BLOCKING, CUstream};
+use crate::driver::sys::{CU_STREAM_NON_BLOCKING, CUlaunchAttributeID, CUlaunchAttributeValue, CUstream};
 use crate::driver::{CallError, Table};
 use std::ptr::null_mut;
 
@@ -98,6 +98,35 @@ impl RawStream {
         // SAFETY: writes one number; the stream is alive.
         unsafe { call!(self.table, cuStreamGetPriority_5050(self.handle, &raw mut priority)) }?;
         Ok(priority)
+    }
+
+    /// An attribute, by the driver's number: the bytes of its value.
+    pub(crate) fn attribute(&self, id: CUlaunchAttributeID) -> Result<[u8; 64], CallError> {
+        let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+        // SAFETY: writes one value; the stream is alive.
+        unsafe { call!(self.table, cuStreamGetAttribute_11000(self.handle, id, (&raw mut value).cast())) }?;
+        // SAFETY: all bytes were written before.
+        Ok(unsafe { value.pad }.map(|byte| byte as u8))
+    }
+
+    /// Sets an attribute.
+    ///
+    /// # Safety
+    /// The value is one of this attribute.
+    pub(crate) unsafe fn set_attribute(
+        &self,
+        id: CUlaunchAttributeID,
+        value: [u8; 64],
+    ) -> Result<(), CallError> {
+        let value = CUlaunchAttributeValue { pad: value.map(|byte| byte as _) };
+        // SAFETY: reads one value, for which the caller vouches; the stream is alive.
+        unsafe { call!(self.table, cuStreamSetAttribute_11000(self.handle, id, (&raw const value).cast())) }
+    }
+
+    /// Sets all attributes to those of another stream of the same context.
+    pub(crate) fn copy_attributes(&self, source: &Self) -> Result<(), CallError> {
+        // SAFETY: both are alive.
+        unsafe { call!(self.table, cuStreamCopyAttributes_11000(self.handle, source.handle)) }
     }
 
     /// The number by which the driver tells streams apart, never used again; 12.0.

@@ -238,7 +238,7 @@ impl Default for KernelChange<'_, '_> {
     }
 }
 
-fn kernel_of(now: &Parameters) -> Result<&KernelParameters, Error> {
+pub(super) fn kernel_of(now: &Parameters) -> Result<&KernelParameters, Error> {
     match now {
         Parameters::Kernel(kernel) => Ok(kernel),
         _ => Err(not_known()),
@@ -388,7 +388,7 @@ fn of_another_size(index: usize, takes: usize, given: usize) -> Error {
 
 /// Whoever tells the driver a part tells it all arguments, and these nobody knows.
 #[cold]
-fn untold() -> Error {
+pub(super) fn untold() -> Error {
     invalid(
         "the driver does not tell the arguments of this kernel node, which was added without cushim (CUDA 12.4 does); give all of them"
             .to_owned(),

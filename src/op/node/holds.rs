@@ -113,6 +113,11 @@ impl Holds {
         self.0.iter().any(|(of, _)| *of == For::Object(slot))
     }
 
+    /// What is kept for this.
+    pub(crate) fn of(&self, whose: For) -> Option<&Hold> {
+        self.0.iter().find(|(of, _)| *of == whose).map(|(_, hold)| hold)
+    }
+
     /// What a caller lent for a slot.
     pub(crate) fn owner(&self, slot: u32) -> Option<&Owner> {
         let (_, owner) = self.0.iter().find(|(of, _)| *of == For::Owner(slot))?;

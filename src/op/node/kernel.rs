@@ -134,6 +134,10 @@ impl KernelParameters {
         (self.shape, self.attributes) = (shape, attributes);
     }
 
+    pub(super) fn set_attributes(&mut self, attributes: Box<[CUlaunchAttribute]>) {
+        self.attributes = attributes;
+    }
+
     pub(super) fn set_arguments(&mut self, arguments: Option<KeptArguments>) {
         if let Some(arguments) = arguments {
             self.arguments = arguments;

@@ -12,12 +12,14 @@
 //! | `copy`, `memset` | copies and memsets |
 //! | `host_function`, `event` | host functions, records of events and waiting for them |
 //! | `allocation` | allocations and frees |
+//! | `attributes` | changes of the attributes of launches |
 //! | `change`, `rebind` | changes of nodes; one object in place of another |
 //! | `memory_operations` | waits for values in memory, and writes of them |
 //! | `uses` | the addresses that a node uses |
 
 pub(crate) mod allocation;
 mod arguments;
+mod attributes;
 mod change;
 mod copy;
 mod event;
@@ -33,6 +35,7 @@ mod uses;
 
 pub use allocation::AllocationParameters;
 pub use arguments::KeptArguments;
+pub(crate) use attributes::{AttributeChange, explain as explain_attribute};
 pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange, Undo};
 pub use copy::CopyParameters;
 pub use event::EventParameters;
@@ -317,6 +320,7 @@ pub(crate) mod sealed {
     pub trait Change {}
 
     impl<N: Node> Change for N {}
+    impl Change for super::AttributeChange {}
     impl Change for super::ArgumentChange<'_, '_> {}
     impl Change for super::CopyChange<'_> {}
     impl Change for super::KernelChange<'_, '_> {}

@@ -14,7 +14,7 @@ use crate::driver::sys::{
     CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY3D,
     CUDA_MEMSET_NODE_PARAMS_v1, CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphConditionalHandle,
     CUgraphConditionalNodeType, CUgraphDeviceNode, CUgraphExec, CUgraphNode, CUgraphNodeParams,
-    CUgraphNodeType, CUhostFn, CUlaunchAttribute, CUlaunchAttributeValue, CUmemorytype,
+    CUgraphNodeType, CUhostFn, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUmemorytype,
     CUstreamBatchMemOpParams,
 };
 use crate::driver::{CallError, Table, call};
@@ -329,15 +329,29 @@ pub(crate) unsafe fn set_attributes(
     })
 }
 
+/// An attribute of a kernel node, by the driver's number: the bytes of its value.
+///
+/// # Safety
+/// The node is alive.
+pub(crate) unsafe fn attribute(
+    table: &Table,
+    node: CUgraphNode,
+    id: CUlaunchAttributeID,
+) -> Result<CUlaunchAttributeValue, CallError> {
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    // SAFETY: writes one value; the caller vouches for the node.
+    unsafe { call!(table, cuGraphKernelNodeGetAttribute_11000(node, id, (&raw mut value).cast())) }?;
+    Ok(value)
+}
+
 /// The handle by which kernels update a kernel node; NULL if they cannot. Before driver 12.4 it is an invalid value to ask for it.
 ///
 /// # Safety
 /// The node is alive.
 pub(crate) unsafe fn device_node(table: &Table, node: CUgraphNode) -> Result<CUgraphDeviceNode, CallError> {
-    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
     let id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
-    // SAFETY: writes one value; the caller vouches for the node.
-    unsafe { call!(table, cuGraphKernelNodeGetAttribute_11000(node, id, (&raw mut value).cast())) }?;
+    // SAFETY: as the caller vouches.
+    let value = unsafe { attribute(table, node, id) }?;
     // SAFETY: every bit pattern is an address, and zeros where the driver has written nothing.
     Ok(unsafe { value.deviceUpdatableKernelNode.devNode })
 }

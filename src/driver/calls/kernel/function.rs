@@ -101,6 +101,17 @@ impl RawKernel {
         }
     }
 
+    /// Loads the code in the context now, not at the first launch; 12.4.
+    pub(crate) fn load(&self, context: &RawContext) -> Result<(), CallError> {
+        if self.table.cuFuncLoad_12040.is_none() {
+            return Err(CallError::missing("cuFuncLoad_12040"));
+        }
+        let function = self.function_in(context)?;
+        let _current = context.enter()?;
+        // SAFETY: the kernel's library is loaded, and the context current.
+        unsafe { call!(self.table, cuFuncLoad_12040(function)) }
+    }
+
     /// The name; 12.3.
     pub(crate) fn name(&self) -> Result<String, CallError> {
         let mut name = std::ptr::null();
