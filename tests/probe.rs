@@ -14,6 +14,9 @@ mod oracle {
 #[path = "../examples/probe/args.rs"]
 #[allow(dead_code)]
 mod args;
+#[path = "../examples/probe/elf.rs"]
+#[allow(dead_code)]
+mod elf;
 #[path = "../examples/probe/environment.rs"]
 #[allow(dead_code)]
 mod environment;
@@ -26,6 +29,9 @@ mod kernel_module;
 #[path = "../examples/probe/process.rs"]
 #[allow(dead_code)]
 mod process;
+#[path = "../examples/probe/program.rs"]
+#[allow(dead_code)]
+mod program_of;
 
 use cushim::driver::catalogue::{Group, ROWS};
 use cushim::driver::{Choice, OpenOptions, Outcome};
@@ -134,6 +140,7 @@ fn check_fields(report: &Value) {
             "host",
             "environment",
             "process",
+            "program",
             "candidates",
             "driver",
             "init",
@@ -878,5 +885,145 @@ fn real_drivers_without_initialisation_and_with() {
         assert!(expected.contains(&code), "{code}: {report:#}");
         assert_eq!(report["init"]["called"], true);
         assert!(!text(&report, "/verdict/action").is_empty());
+    }
+}
+
+/// What a program is in C that imports some functions, and names others.
+const WANTS: &str = r#"
+extern int cuInit(unsigned), cuStreamQuery_ptsz(void *), cuFutureThing(void);
+extern int cuGraphConditionalHandleCreate(void *, void *, void *, unsigned, unsigned);
+const char *const named[] = {"cuMemcpyBatchAsync", "cuGetProcAddress_v2", "cuMemAlloc", "no cuMemFree"};
+int all(void) {
+  return cuInit(0) + cuStreamQuery_ptsz(0) + cuFutureThing() + cuGraphConditionalHandleCreate(0, 0, 0, 0, 0) + (named[0] != 0);
+}
+"#;
+
+fn compiled(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
+    let (input, output) = (folder.join("source.c"), folder.join(name));
+    fs::write(&input, source).expect("written");
+    let status = Command::new("cc").arg(&input).arg("-o").arg(&output).args(options).status();
+    assert!(status.expect("there is a C compiler").success());
+    output
+}
+
+/// Runs the probe on softcuda as one version, and asks for a program.
+fn report_of_program(version: &str, program: &Path) -> (i32, Value) {
+    let program = program.to_str().expect("a path");
+    report_on_software(version, &["--no-init", "--program", program])
+}
+
+fn names_of<'a>(program: &'a Value, list: &str) -> Vec<&'a str> {
+    list_of(program, list).iter().map(|item| item["name"].as_str().expect("a name")).collect()
+}
+
+/// In each form that a program can have: a library, one without sections, an object file.
+#[test]
+fn programs_say_what_they_want() {
+    let folder = folder();
+    let library = compiled(folder.path(), "library.so", WANTS, &["-shared", "-fPIC"]);
+    let object = compiled(folder.path(), "object.o", WANTS, &["-c"]);
+    // Without the table of sections, as some tools leave programs.
+    let mut bytes = fs::read(&library).expect("read");
+    bytes[40..48].fill(0);
+    bytes[58..64].fill(0);
+    let bare = folder.path().join("bare.so");
+    fs::write(&bare, bytes).expect("written");
+    for file in [&library, &object, &bare] {
+        let (code, report) = report_of_program("13.0", file);
+        let program = &report["program"];
+        assert_eq!(code, 0, "{program:#}");
+        assert_eq!(
+            names_of(program, "imports"),
+            ["cuGraphConditionalHandleCreate", "cuInit", "cuStreamQuery_ptsz"],
+            "{}",
+            file.display()
+        );
+        assert_eq!(names_of(program, "names"), ["cuGetProcAddress_v2", "cuMemAlloc", "cuMemcpyBatchAsync"]);
+        assert_eq!(list_of(program, "unknown"), &["cuFutureThing"]);
+        assert_eq!(program["needs"], "12.3");
+        assert_eq!(list_of(program, "needs_for"), &["cuGraphConditionalHandleCreate"]);
+        assert_eq!((&program["names_up_to"], &program["served"]), (&"12.8".into(), &true.into()));
+        assert_eq!(program["links_driver"], false);
+        // Which ABI a base name gets, the program says as it asks.
+        assert_eq!(program["names"][1]["abi"], Value::Null);
+        assert_eq!(program["imports"][2]["per_thread"], true);
+        assert!(text(&report, "/verdict/summary").contains("it has all that"));
+    }
+}
+
+#[test]
+fn a_program_that_needs_more_than_there_is() {
+    let folder = folder();
+    let library = compiled(folder.path(), "library.so", WANTS, &["-shared", "-fPIC"]);
+    let (code, report) = report_of_program("12.2", &library);
+    assert_eq!((code, text(&report, "/verdict/name")), (17, "program-needs-more"));
+    assert!(text(&report, "/verdict/summary").contains("CUDA 12.3, for cuGraphConditionalHandleCreate"));
+    assert_eq!(report["program"]["served"], false);
+    assert_eq!(report["program"]["imports"][0]["here"], false);
+    assert_eq!(report["program"]["names"][2]["here"], false);
+    // What is only named is looked up: that is the program's affair.
+    let named =
+        compiled(folder.path(), "named.so", "const char name[] = \"cuMemcpyBatchAsync\";", &["-shared"]);
+    let (code, report) = report_of_program("12.2", &named);
+    assert_eq!((code, &report["program"]["needs"]), (0, &Value::Null));
+    let Run { code, out, .. } = {
+        let mut command = probe(["--driver", "software", "--no-init", "--program"]);
+        command.arg(&library).env("SOFTCUDA_VERSION", "12.2");
+        run(command)
+    };
+    assert!(
+        code == 17
+            && out.contains("imports, and this driver has not, 1: cuGraphConditionalHandleCreate (12.3)"),
+        "{out}"
+    );
+}
+
+/// What it is linked with counts: the driver, and a runtime, which needs a driver of its major version.
+#[test]
+fn what_a_program_is_linked_with() {
+    let folder = folder();
+    let fake = |name: &str| {
+        let soname = format!("-Wl,-soname,{name}");
+        compiled(folder.path(), name, "int nothing;", &["-shared", &soname]);
+    };
+    fake("libcudart.so.12");
+    fake("libcuda.so.1");
+    let with = format!("-L{}", folder.path().display());
+    let options = ["-shared", "-fPIC", &with, "-Wl,--no-as-needed", "-l:libcudart.so.12", "-l:libcuda.so.1"];
+    let program = compiled(
+        folder.path(),
+        "linked.so",
+        "extern int cuInit(unsigned); int f(void) { return cuInit(0); }",
+        &options,
+    );
+    let (code, report) = report_of_program("11.8", &program);
+    let told = &report["program"];
+    assert_eq!((code, &told["served"]), (17, &false.into()), "{told:#}");
+    assert_eq!((&told["links_driver"], &told["runtime"]), (&true.into(), &"libcudart.so.12".into()));
+    assert_eq!(
+        (&told["needs"], list_of(told, "needs_for")),
+        (&"12.0".into(), &vec!["libcudart.so.12".into()])
+    );
+    assert_eq!(report_of_program("12.0", &program).0, 0);
+}
+
+#[test]
+fn files_that_are_no_programs() {
+    let folder = folder();
+    let script = folder.path().join("script");
+    fs::write(&script, "#!/bin/sh\n").expect("written");
+    let archive = folder.path().join("archive.a");
+    fs::write(&archive, "!<arch>\n").expect("written");
+    let (absent, directory) = (folder.path().join("absent"), folder.path().to_owned());
+    for (file, why) in [
+        (script, "is a script"),
+        (archive, "is an archive"),
+        (absent, "cannot be read"),
+        (directory, "is no file"),
+    ] {
+        let mut command = probe(["--program"]);
+        command.arg(&file);
+        let Run { code, err, .. } = run(command);
+        assert!(code == 2 && err.contains(why) && err.contains(file.to_str().expect("a path")), "{err}");
     }
 }

@@ -2,6 +2,7 @@
 
 use cushim::driver::{Choice, Version};
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) struct Args {
     pub(crate) driver: Option<Choice>,
     /// The oldest version that will do.
     pub(crate) require: Option<Version>,
+    /// A program or library, of which the report says what it wants of the driver.
+    pub(crate) program: Option<PathBuf>,
 }
 
 pub(crate) const HELP: &str = "\
@@ -37,6 +40,8 @@ usage: PROGRAM [options]
   --software          the same
   --driver PATH       this library and no other
   --require X.Y       fail unless the driver is for CUDA X.Y or newer (checked before the driver is initialised)
+  --program FILE      what this program or library wants of a driver: the functions that it imports or names, from which CUDA
+                      version on there are all of them, and whether the driver here has them
   --no-init           resolve only: cuInit is never called, nothing runs on a device
   --symbols           list every ABI of every function instead of counts
   --report            what a bug report needs, ready to be pasted: also this process, its limits, and the files of drivers,
@@ -55,7 +60,7 @@ cushim-probe, which is installed, answers for the machine, and so does either wi
 
 Exit codes:
    0  all is well, as far as it was asked for
-   2  the command line makes no sense
+   2  the command line makes no sense, or --program names a file that is no program
   10  no usable libcuda: none was found, or what was found or named cannot be opened
   11  only a stub was found, which the CUDA toolkit has for linking
   12  the driver is there and sees no device
@@ -63,6 +68,7 @@ Exit codes:
   14  the driver is older than --require (one that is not there is 10)
   15  the self-check failed
   16  the driver library does not fit the kernel module or the device (results 803 and 804)
+  17  the driver lacks functions that --program needs (a driver that is not there is 10)
 ";
 
 /// Reads the arguments after the program's name, or says what is wrong with them.
@@ -79,6 +85,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "--require" => {
                 let value = value(&name, attached, &mut arguments)?;
                 set(&mut args.require, &name, version(&value.to_string_lossy())?)?;
+            }
+            "--program" => {
+                let value = value(&name, attached, &mut arguments)?;
+                set(&mut args.program, &name, value.into())?;
             }
             "--json" | "--report" | "--symbols" | "--no-init" | "--software" | "--version" | "--help"
                 if attached.is_some() =>
@@ -178,6 +188,8 @@ mod tests {
             ("--require 12.8 --require 12.8", "--require is given twice"),
             ("--require twelve", "such as 12.8"),
             ("--software --driver auto", "--driver is given twice, or beside one that means the same"),
+            ("--program", "--program needs a value"),
+            ("--program a --program b", "--program is given twice"),
             ("--json=yes", "--json takes no value"),
             ("--verbose", "--verbose is no option"),
             ("libcuda.so.1", "libcuda.so.1 is no option"),

@@ -5,6 +5,7 @@
 //! - `args`: the command line; `verdict`, `advice`: what it all comes to, and what to do;
 //! - `host`, `kernel_module`, `environment`, `process`: what surrounds the driver;
 //! - `subject`: one driver, opened and examined; `devices`, `operations`, `selfcheck`: the examinations;
+//! - `program`, `elf`: what another program wants of the driver;
 //! - `calls`: the only file that calls the driver;
 //! - `report`: the same facts for people and for programs.
 
@@ -12,11 +13,13 @@ mod advice;
 mod args;
 mod calls;
 mod devices;
+mod elf;
 mod environment;
 mod host;
 mod kernel_module;
 mod operations;
 mod process;
+mod program;
 mod report;
 mod selfcheck;
 mod subject;
@@ -28,7 +31,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The exit code for a command line that makes no sense.
+/// The exit code for a command line that makes no sense, or names a file that is no program.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -37,7 +40,10 @@ fn main() -> ExitCode {
         Ok(Command::Help) => print(&args::HELP.replace("PROGRAM", &program), 0),
         Ok(Command::Version) => print(&format!("{program} {}\n", env!("CARGO_PKG_VERSION")), 0),
         Ok(Command::Probe(args)) => {
-            let report = Report::gather(&args, program == INSTALLED);
+            let report = match Report::gather(&args, program == INSTALLED) {
+                Ok(report) => report,
+                Err(complaint) => return complain(&program, &complaint),
+            };
             let text = match args {
                 Args { json: true, .. } => report::json::render(&report),
                 Args { report: true, .. } => report::human::render_to_paste(&report, args.symbols),
@@ -46,12 +52,14 @@ fn main() -> ExitCode {
             let text = if args.report { without_home(&text) } else { text };
             print(&text, report.verdict.exit_code)
         }
-        Err(complaint) => {
-            // Nothing is left to be done for whoever closed the error stream.
-            let _ = writeln!(io::stderr(), "{program}: {complaint}\nTry --help for the options.");
-            ExitCode::from(USAGE)
-        }
+        Err(complaint) => complain(&program, &format!("{complaint}\nTry --help for the options.")),
     }
+}
+
+fn complain(program: &str, complaint: &str) -> ExitCode {
+    // Nothing is left to be done for whoever closed the error stream.
+    let _ = writeln!(io::stderr(), "{program}: {complaint}");
+    ExitCode::from(USAGE)
 }
 
 /// What the program is called where it is installed.

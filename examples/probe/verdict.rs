@@ -3,6 +3,7 @@
 use crate::advice::Advice;
 use crate::calls::Failure;
 use crate::devices::Device;
+use crate::program::Program;
 use crate::selfcheck::Check;
 use crate::subject::{self, Init, Subject};
 use cushim::driver::{Candidate, Choice, Driver, Kind, LoadReport, OpenError, Version};
@@ -22,6 +23,7 @@ pub(crate) enum Finding {
     TooOld,
     SelfCheckFailed,
     Mismatch,
+    ProgramNeedsMore,
 }
 
 impl Finding {
@@ -40,6 +42,7 @@ impl Finding {
             Self::TooOld => ("too-old", 14),
             Self::SelfCheckFailed => ("self-check-failed", 15),
             Self::Mismatch => ("mismatch", 16),
+            Self::ProgramNeedsMore => ("program-needs-more", 17),
         }
     }
 }
@@ -66,7 +69,12 @@ impl Verdict {
 }
 
 /// Judges the driver that was asked for.
-pub(crate) fn of(subject: &Subject, require: Option<Version>, advice: &Advice) -> Verdict {
+pub(crate) fn of(
+    subject: &Subject,
+    require: Option<Version>,
+    program: Option<&Program>,
+    advice: &Advice,
+) -> Verdict {
     match &subject.opened {
         Err(error) => of_search(error, subject, advice),
         Ok(driver) if driver.kind() == Kind::None => Verdict::new(
@@ -74,7 +82,9 @@ pub(crate) fn of(subject: &Subject, require: Option<Version>, advice: &Advice) -
             "no driver is used, because \"none\" was asked for",
             "unset CUSHIM_DRIVER, or give --driver auto, to see the driver of this machine",
         ),
-        Ok(driver) => of_version(driver, require, advice).unwrap_or_else(|| of_init(driver, subject, advice)),
+        Ok(driver) => of_version(driver, require, advice)
+            .or_else(|| of_program(driver, program?, advice))
+            .unwrap_or_else(|| with_program(of_init(driver, subject, advice), program)),
     }
 }
 
@@ -82,7 +92,7 @@ const NO_DRIVER: &str = "there is no CUDA driver on this machine";
 
 /// Judges a machine without a driver by softcuda, which stood in: the exit code is that of its own verdict.
 pub(crate) fn of_stand_in(stand_in: &Subject, advice: &Advice) -> Verdict {
-    let verdict = of(stand_in, None, advice);
+    let verdict = of(stand_in, None, None, advice);
     if verdict.exit_code == 0 {
         let summary = format!("{NO_DRIVER}; {}", verdict.summary);
         Verdict { exit_code: 0, ..Verdict::new(Finding::NoDriver, summary, without_driver(advice)) }
@@ -150,6 +160,46 @@ fn of_version(driver: &Driver, require: Option<Version>, advice: &Advice) -> Opt
         let summary = format!("{} is older than {require}, which is required", named(driver));
         Verdict::new(Finding::TooOld, summary, advice.update(driver, require))
     })
+}
+
+/// Where all is well, says so of the program, too.
+fn with_program(mut verdict: Verdict, program: Option<&Program>) -> Verdict {
+    if let Some(program) = program.filter(|_| verdict.finding == Finding::Ok) {
+        let path = program.path.display();
+        verdict.summary += &match program.needs() {
+            Some(needs) => format!("; it has all that {path} needs, which is CUDA {needs}"),
+            None => format!("; {path} imports nothing of a driver"),
+        };
+    }
+    verdict
+}
+
+/// Complains if the driver lacks what a program needs.
+fn of_program(driver: &Driver, program: &Program, advice: &Advice) -> Option<Verdict> {
+    if program.is_served_by(driver) {
+        return None;
+    }
+    let path = program.path.display();
+    let missing: Vec<&str> = program.missing(driver).iter().map(|wanted| wanted.name.as_str()).collect();
+    let lacks = match missing[..] {
+        [] => program.newest().join(", "),
+        [only] => only.to_owned(),
+        [first, .., last] if missing.len() > 3 => format!("{first}, {last} and {} more", missing.len() - 2),
+        _ => missing.join(", "),
+    };
+    let needs = program.needs()?;
+    let (summary, action) = match driver.version() {
+        Some(version) if version < needs => (
+            format!("{} is older than {path} needs: CUDA {needs}, for {lacks}", named(driver)),
+            advice.update(driver, needs),
+        ),
+        _ => (
+            format!("{} lacks functions that {path} imports: {lacks}", named(driver)),
+            "load the functions by cushim, or by cuGetProcAddress: this driver does not export them"
+                .to_owned(),
+        ),
+    };
+    Some(Verdict::new(Finding::ProgramNeedsMore, summary, action))
 }
 
 fn of_init(driver: &Driver, subject: &Subject, advice: &Advice) -> Verdict {

@@ -8,6 +8,7 @@ use crate::host::Host;
 use crate::kernel_module::{KernelModule, release_of_library};
 use crate::operations::{self, Route};
 use crate::process::Process;
+use crate::program::{Program, Wanted};
 use crate::selfcheck::Check;
 use crate::subject::{self, Init, Subject};
 use cushim::driver::catalogue::Group;
@@ -35,6 +36,9 @@ pub(crate) fn render(report: &Report, all_symbols: bool) -> String {
         }
     }
     self_check(&mut page, report);
+    if let Some(of) = &report.program {
+        program(&mut page, of, report.subject.opened.as_ref().ok());
+    }
     if !report.notes.is_empty() {
         page.heading("Notes");
         report.notes.iter().for_each(|note| page.line(note));
@@ -102,6 +106,52 @@ fn process(page: &mut Page, process: &Process) {
         let link = link.as_ref().map_or(String::new(), |link| format!(" -> {}", link.display()));
         page.fact("libcuda", &format!("{}{link}", path.display()));
     }
+}
+
+fn program(page: &mut Page, program: &Program, driver: Option<&Driver>) {
+    page.heading(&format!("Program {}", program.path.display()));
+    let linked =
+        if program.links.is_empty() { "no library of CUDA".to_owned() } else { program.links.join(" ") };
+    page.fact("linked with", &linked);
+    page.fact(
+        "starts",
+        match program.links_driver() {
+            true => "only where the loader finds libcuda.so.1",
+            false if !program.imports.is_empty() => {
+                "only where something else has loaded the driver, with which it is not linked"
+            }
+            false => "without a driver, as far as its own linking goes",
+        },
+    );
+    page.fact(
+        "needs",
+        &program.needs().map_or("nothing of the driver that it imports".to_owned(), |version| {
+            format!("a driver for CUDA {version}, for {}", program.newest().join(", "))
+        }),
+    );
+    if program.has_runtime_inside {
+        page.fact("has inside", "the CUDA runtime, which needs a driver of its major version or newer");
+    }
+    if let Some(version) = program.names_up_to() {
+        page.fact("may use", &format!("functions up to CUDA {version}, which it looks up by name"));
+    }
+    functions(page, "imports", program.imports.iter());
+    functions(page, "names", program.names.iter());
+    page.list(
+        "imports, and is not known here:",
+        &program.unknown.iter().map(String::as_str).collect::<Vec<&str>>(),
+    );
+    if let Some(driver) = driver.filter(|driver| driver.kind() != DriverKind::None) {
+        functions(page, "imports, and this driver has not,", program.missing(driver).into_iter());
+        functions(page, "names, and this driver has not,", program.unnamed(driver).into_iter());
+    }
+}
+
+/// Functions, with the version from which on there are drivers that have them.
+fn functions<'a>(page: &mut Page, name: &str, all: impl Iterator<Item = &'a Wanted>) {
+    let shown: Vec<String> = all.map(|wanted| format!("{} ({})", wanted.name, wanted.since())).collect();
+    let items: Vec<&str> = shown.iter().map(String::as_str).collect();
+    page.list(&format!("{name} {}:", items.len()), &items);
 }
 
 fn candidates(page: &mut Page, subject: &Subject) {

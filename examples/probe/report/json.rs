@@ -9,6 +9,7 @@ use crate::host::Host;
 use crate::kernel_module::release_of_library;
 use crate::operations::{self, Route};
 use crate::process::Process;
+use crate::program::{Program, Wanted};
 use crate::selfcheck::Check;
 use crate::subject::{Init, Subject};
 use crate::verdict::Verdict;
@@ -31,6 +32,7 @@ pub(crate) fn render(report: &Report) -> String {
             "library_path": report.environment.folders.iter().map(|(folder, files)| json!({"folder": folder.to_string_lossy(), "files": files})).collect::<Value>(),
         },
         "process": report.process.as_ref().map(process),
+        "program": report.program.as_ref().map(|of| program(of, driver)),
         "candidates": candidates(subject),
         "driver": self::driver(subject),
         "init": init(subject),
@@ -51,6 +53,35 @@ pub(crate) fn render(report: &Report) -> String {
         "verdict": verdict(&report.verdict),
     });
     format!("{value:#}\n")
+}
+
+fn program(program: &Program, driver: Option<&Driver>) -> Value {
+    let driver = driver.filter(|driver| driver.version().is_some());
+    let wanted = |wanted: &Wanted| {
+        json!({
+            "name": wanted.name,
+            "function": wanted.row.base,
+            // Of a name that has several ABIs the program passes the number.
+            "abi": wanted.is_exact.then_some(wanted.row.abi),
+            "per_thread": wanted.is_per_thread,
+            "since": wanted.since().to_string(),
+            "here": driver.map(|driver| wanted.is_in(driver)),
+        })
+    };
+    json!({
+        "path": program.path.to_string_lossy(),
+        "links": program.links,
+        "links_driver": program.links_driver(),
+        "runtime": program.runtime(),
+        "runtime_inside": program.has_runtime_inside,
+        "needs": program.needs().map(|version| version.to_string()),
+        "needs_for": program.newest(),
+        "names_up_to": program.names_up_to().map(|version| version.to_string()),
+        "served": driver.map(|driver| program.is_served_by(driver)),
+        "imports": program.imports.iter().map(wanted).collect::<Value>(),
+        "names": program.names.iter().map(wanted).collect::<Value>(),
+        "unknown": program.unknown,
+    })
 }
 
 fn host(host: &Host) -> Value {
