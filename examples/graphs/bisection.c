@@ -104,7 +104,7 @@ static cushim_node add_setter(cushim_graph graph, const cushim_node *after, size
 /* One number becomes another. */
 static void add_move(cushim_graph graph, uint64_t to, uint64_t from) {
   cushim_endpoint target = cushim_endpoint_device(to), source = cushim_endpoint_device(from);
-  check(cushim_graph_add_copy(graph, NULL, 0, &target, &source, sizeof(double), NULL));
+  check(cushim_graph_add_copy(graph, CUSHIM_AFTER_NOTHING, &target, &source, sizeof(double), NULL));
 }
 
 static cushim_graph build(cushim_context context, cushim_library library, uint64_t numbers, double width, double accuracy) {
@@ -113,9 +113,9 @@ static cushim_graph build(cushim_context context, cushim_library library, uint64
   check(cushim_graph_create(context, NULL, &graph));
   check(cushim_set_label(graph, "bisection"));
   cushim_condition more = new_condition(graph, 1, "more"), above = new_condition(graph, 0, "above"), near = new_condition(graph, 0, "near");
-  check(cushim_graph_add_conditional(graph, NULL, 0, more, CUSHIM_CONDITIONAL_WHILE, 1, &looping, &loop));
+  check(cushim_graph_add_conditional(graph, CUSHIM_AFTER_NOTHING, more, CUSHIM_CONDITIONAL_WHILE, 1, &looping, &loop));
   halved = add_setter(loop, NULL, 0, library, "halve", above, numbers, NULL);
-  cushim_status added = cushim_graph_add_conditional(loop, &halved, 1, above, CUSHIM_CONDITIONAL_IF_ELSE, 2, &chosen, sides);
+  cushim_status added = cushim_graph_add_conditional(loop, CUSHIM_AFTER(halved), above, CUSHIM_CONDITIONAL_IF_ELSE, 2, &chosen, sides);
   if (added == CUSHIM_ERROR_UNSUPPORTED) {
     printf("an if-else in a graph needs a driver for CUDA 12.8 or newer\n");
     exit(0);
@@ -125,9 +125,9 @@ static cushim_graph build(cushim_context context, cushim_library library, uint64
   add_move(sides[1], numbers, numbers + 16);
   add_setter(loop, &chosen, 1, library, "judge", more, numbers, &width);
   inspected = add_setter(graph, &looping, 1, library, "inspect", near, numbers, &accuracy);
-  check(cushim_graph_add_conditional(graph, &inspected, 1, near, CUSHIM_CONDITIONAL_IF, 1, NULL, &found));
+  check(cushim_graph_add_conditional(graph, CUSHIM_AFTER(inspected), near, CUSHIM_CONDITIONAL_IF, 1, NULL, &found));
   cushim_endpoint flag = cushim_endpoint_device(numbers + 32);
-  check(cushim_graph_add_fill(found, NULL, 0, &flag, CUSHIM_VALUE_32(1), 1, NULL));
+  check(cushim_graph_add_fill(found, CUSHIM_AFTER_NOTHING, &flag, CUSHIM_VALUE_32(1), 1, NULL));
   return graph;
 }
 

@@ -154,11 +154,11 @@ int main(int argc, char **argv) {
   cushim_node zero, counting, deciding;
   CUgraphDeviceNode handle;
   check(cushim_graph_create(context, NULL, &graph));
-  check(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(0), 1, &zero));
-  check(cushim_graph_add_kernel(graph, &zero, 1, count, &config, counted, 2, &counting));
+  check(cushim_graph_add_fill(graph, CUSHIM_AFTER_NOTHING, &to, CUSHIM_VALUE_32(0), 1, &zero));
+  check(cushim_graph_add_kernel(graph, CUSHIM_AFTER(zero), count, &config, counted, 2, &counting));
   check(cushim_node_get_device_node(counting, &handle));
   cushim_arg decided[] = {CUSHIM_ARG(handle), CUSHIM_ARG(wish)};
-  check(cushim_graph_add_kernel(graph, NULL, 0, decide, NULL, decided, 2, &deciding));
+  check(cushim_graph_add_kernel(graph, CUSHIM_AFTER_NOTHING, decide, NULL, decided, 2, &deciding));
   cushim_edge edge = {.from_node = deciding, .to_node = counting};
   check(cushim_graph_add_edges(graph, &edge, 1));
   check(cushim_exec_create(graph, NULL, &exec, NULL));

@@ -178,36 +178,36 @@ static cushim_graph build(cushim_context context, cushim_library library, cushim
   cushim_endpoint to = cushim_endpoint_device(a), from = cushim_endpoint_host(start);
   cushim_node ready[2], node, loop, results[2];
   from.flags = CUSHIM_ENDPOINT_KEEP_BYTES;
-  check(cushim_graph_add_copy(graph, &allocated, 1, &to, &from, CELLS * sizeof(float), &ready[0]));
+  check(cushim_graph_add_copy(graph, CUSHIM_AFTER(allocated), &to, &from, CELLS * sizeof(float), &ready[0]));
   to = cushim_endpoint_device(rounds);
-  check(cushim_graph_add_fill(graph, &allocated, 1, &to, CUSHIM_VALUE_32(0), 1, &ready[1]));
+  check(cushim_graph_add_fill(graph, CUSHIM_AFTER(allocated), &to, CUSHIM_VALUE_32(0), 1, &ready[1]));
   check(cushim_graph_add_event_record(graph, ready, 2, begun, &node));
 
   /* A round: two steps, there and back, as a child graph; then the question whether there is another round. */
-  check(cushim_graph_add_conditional(graph, &node, 1, more, CUSHIM_CONDITIONAL_WHILE, 1, &loop, &body));
+  check(cushim_graph_add_conditional(graph, CUSHIM_AFTER(node), more, CUSHIM_CONDITIONAL_WHILE, 1, &loop, &body));
   check(cushim_set_label(loop, "until it is even"));
   check(cushim_graph_create(context, NULL, &steps));
   add_step(steps, add_step(steps, NULL, step, b, a), step, a, b);
-  check(cushim_graph_add_child(body, NULL, 0, steps, CUSHIM_CHILD_CLONE, &node, &inner));
+  check(cushim_graph_add_child(body, CUSHIM_AFTER_NOTHING, steps, CUSHIM_CHILD_CLONE, &node, &inner));
   check(cushim_set_label(inner, "there and back"));
   check(cushim_graph_destroy(steps));
   const uint32_t most = MOST_ROUNDS, cells = CELLS;
   const cushim_arg args[] = {cushim_arg_make(CUSHIM_ARG_CONDITION, more), CUSHIM_ARG(a), CUSHIM_ARG(b), CUSHIM_ARG(rounds),
                              CUSHIM_ARG(most), CUSHIM_ARG(cells), CUSHIM_ARG(TOLERANCE)};
-  check(cushim_graph_add_kernel(body, &node, 1, judge, NULL, args, 7, NULL));
+  check(cushim_graph_add_kernel(body, CUSHIM_AFTER(node), judge, NULL, args, 7, NULL));
 
-  check(cushim_graph_add_event_record(graph, &loop, 1, ended, &node));
+  check(cushim_graph_add_event_record(graph, CUSHIM_AFTER(loop), ended, &node));
   to = cushim_endpoint_host(result->cells);
   to.flags = CUSHIM_ENDPOINT_CALLER_KEEPS;
   from = cushim_endpoint_device(a);
-  check(cushim_graph_add_copy(graph, &node, 1, &to, &from, CELLS * sizeof(float), &results[0]));
+  check(cushim_graph_add_copy(graph, CUSHIM_AFTER(node), &to, &from, CELLS * sizeof(float), &results[0]));
   to.address = (uint64_t)(uintptr_t)result->rounds;
   from = cushim_endpoint_device(rounds);
-  check(cushim_graph_add_copy(graph, &node, 1, &to, &from, sizeof(uint32_t), &results[1]));
+  check(cushim_graph_add_copy(graph, CUSHIM_AFTER(node), &to, &from, sizeof(uint32_t), &results[1]));
   check(cushim_graph_add_host_function(graph, results, 2, say_done, &result->called, NULL, &node));
-  check(cushim_graph_add_free(graph, &node, 1, a, NULL));
-  check(cushim_graph_add_free(graph, &node, 1, b, NULL));
-  check(cushim_graph_add_free(graph, &node, 1, rounds, NULL));
+  check(cushim_graph_add_free(graph, CUSHIM_AFTER(node), a, NULL));
+  check(cushim_graph_add_free(graph, CUSHIM_AFTER(node), b, NULL));
+  check(cushim_graph_add_free(graph, CUSHIM_AFTER(node), rounds, NULL));
 
   check(cushim_kernel_destroy(step));
   check(cushim_kernel_destroy(judge));

@@ -90,9 +90,9 @@ static void fill_body(cushim_graph body, cushim_library library, const struct me
   const cushim_arg stepped[] = {cushim_arg_buffer(memory->pairs), cushim_arg_buffer(memory->counts)};
   const cushim_arg judged[] = {cushim_arg_make(CUSHIM_ARG_CONDITION, more), cushim_arg_buffer(memory->counts)};
   cushim_node none_left, all_stepped;
-  check(cushim_graph_add_fill(body, NULL, 0, &left, CUSHIM_VALUE_32(0), 1, &none_left));
-  check(cushim_graph_add_kernel(body, &none_left, 1, step, &config, stepped, 2, &all_stepped));
-  check(cushim_graph_add_kernel(body, &all_stepped, 1, judge, NULL, judged, 2, NULL));
+  check(cushim_graph_add_fill(body, CUSHIM_AFTER_NOTHING, &left, CUSHIM_VALUE_32(0), 1, &none_left));
+  check(cushim_graph_add_kernel(body, CUSHIM_AFTER(none_left), step, &config, stepped, 2, &all_stepped));
+  check(cushim_graph_add_kernel(body, CUSHIM_AFTER(all_stepped), judge, NULL, judged, 2, NULL));
   check(cushim_kernel_destroy(step));
   check(cushim_kernel_destroy(judge));
 }

@@ -81,7 +81,7 @@ static cushim_node add_kernel(cushim_graph graph, cushim_library library, const 
   cushim_kernel kernel;
   cushim_node node;
   check(cushim_kernel_create(library, name, &kernel));
-  check(cushim_graph_add_kernel(graph, NULL, 0, kernel, NULL, args, count, &node));
+  check(cushim_graph_add_kernel(graph, CUSHIM_AFTER_NOTHING, kernel, NULL, args, count, &node));
   check(cushim_set_label(node, name));
   check(cushim_kernel_destroy(kernel)); /* the graph keeps it */
   return node;
@@ -92,11 +92,11 @@ static cushim_graph build(cushim_context context, cushim_library library, uint64
   check(cushim_graph_create(context, NULL, &graph));
   check(cushim_set_label(graph, "machine"));
   cushim_condition more = new_condition(graph, 1), which = new_condition(graph, NOTHING);
-  check(cushim_graph_add_conditional(graph, NULL, 0, more, CUSHIM_CONDITIONAL_WHILE, 1, NULL, &loop));
+  check(cushim_graph_add_conditional(graph, CUSHIM_AFTER_NOTHING, more, CUSHIM_CONDITIONAL_WHILE, 1, NULL, &loop));
   const cushim_arg args[] = {cushim_arg_make(CUSHIM_ARG_CONDITION, which), cushim_arg_make(CUSHIM_ARG_CONDITION, more), CUSHIM_ARG(machine),
                              CUSHIM_ARG(program)};
   cushim_node fetch = add_kernel(loop, library, "fetch", args, 4);
-  cushim_status added = cushim_graph_add_conditional(loop, &fetch, 1, which, CUSHIM_CONDITIONAL_SWITCH, INSTRUCTIONS, NULL, bodies);
+  cushim_status added = cushim_graph_add_conditional(loop, CUSHIM_AFTER(fetch), which, CUSHIM_CONDITIONAL_SWITCH, INSTRUCTIONS, NULL, bodies);
   if (added == CUSHIM_ERROR_UNSUPPORTED) {
     printf("a switch in a graph needs a driver for CUDA 12.8 or newer\n");
     exit(0);
