@@ -187,7 +187,7 @@ impl Fields<'_> {
                 let raw = memset.raw();
                 self.memory("to", memset.at());
                 self.number("value", raw.value.into());
-                self.number("value_bytes", raw.elementSize.into());
+                self.number("value_size", raw.elementSize.into());
                 self.raw("extent", &format!("[{}, {}]", raw.width, raw.height));
             }
             Parameters::Allocation(allocation) => {

@@ -353,7 +353,7 @@ static const struct {
     {"stream_allocate and stream_free", allocate_and_free, '2', 'x', 'x', 0},
     {"stream_free, of other memory", free_pooled, 'd', 'x', 'x', 0},
     {"resource_allocate", allocate_of_pool, 'x', 'x', 'x', 0},
-    {"resource_deallocate", deallocate, 'x', 'x', 'x', 0},
+    {"resource_free", deallocate, 'x', 'x', 'x', 0},
     {"buffer_create", create_buffer, 'x', 'x', 'x', 0},
     {"buffer_create_copy", create_copy, 'x', 'x', 'x', 0},
     {"buffer_create_scratch", create_scratch, 'x', 'x', 'x', 0},

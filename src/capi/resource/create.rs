@@ -201,7 +201,7 @@ fn pinned_resource_options(given: cushim_pinned_options) -> Result<PinnedResourc
         n if n == cushim_pinned_form::CUSHIM_PINNED_ANY as i32 => PinnedForm::Any,
         n if n == cushim_pinned_form::CUSHIM_PINNED_SYNCHRONOUS as i32 => PinnedForm::Synchronous,
         n if n == cushim_pinned_form::CUSHIM_PINNED_POOL as i32 => PinnedForm::Pool,
-        n => return Err(unknown("form", n, "CUSHIM_PINNED_ANY, _PAGE_LOCKED and _POOL")),
+        n => return Err(unknown("form", n, "CUSHIM_PINNED_ANY, _SYNCHRONOUS and _POOL")),
     };
     Ok(PinnedResourceOptions {
         form,
