@@ -58,5 +58,16 @@ pub(super) fn list_all(tree: &Tree, state: &mut State, graph: GraphId) -> Result
     let known_graph = state.graph(graph);
     let natives =
         known_graph.native.nodes().map_err(|error| tree.failed(error, known_graph.object.as_ref()))?;
-    natives.into_iter().map(|native| known(tree, state, graph, native)).collect()
+    // Most stand here in the driver's order, too: then none has to be looked up.
+    let here = |state: &State, (position, native): (usize, CUgraphNode)| {
+        let id = *state.graph(graph).nodes.get(position)?;
+        (state.node(id).native == native).then_some(id)
+    };
+    let found = natives.into_iter().enumerate();
+    found
+        .map(|(position, native)| match here(state, (position, native)) {
+            Some(id) => Ok(id),
+            None => known(tree, state, graph, native),
+        })
+        .collect()
 }

@@ -6,7 +6,8 @@
 //! | file | concept |
 //! |---|---|
 //! | `definition`, `tree`, `state` | who holds a definition; its lock; what is known of its graphs and nodes |
-//! | `by_node` | what is known by node |
+//! | `by_node`, `by_address` | what is known by node, and by native handle |
+//! | `outline` | the nodes in the driver's order |
 //! | `object` | what handles of graphs, nodes and conditions name |
 //! | `add`, `remove`, `set` | nodes are added, removed and changed |
 //! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
@@ -30,6 +31,7 @@ mod add;
 mod attributes;
 mod below;
 mod builder;
+mod by_address;
 mod by_node;
 mod child;
 mod condition;
@@ -51,6 +53,7 @@ mod memory;
 mod moved;
 mod node;
 mod object;
+mod outline;
 mod owner;
 mod present;
 mod read;

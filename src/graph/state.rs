@@ -2,11 +2,13 @@
 
 use super::add::Last;
 use super::builder::Capture;
+use super::by_address::ByAddress;
 pub(super) use super::by_node::{ByNode, NodeId};
 use super::condition::{ConditionId, ConditionState};
 use super::conditional::ConditionalKind;
 use super::exec::{Kept, Removed};
 use super::object::{GraphObject, NodeObject};
+use super::outline::Outline;
 use super::tree::Tree;
 use super::unasked::Unasked;
 use crate::context::Context;
@@ -144,8 +146,12 @@ pub(super) struct State {
     made: u32,
     /// How often edges of one of the graphs were changed.
     edges_edited: u64,
+    /// How often a node was listed or taken off the list, or edges were changed.
+    edits: u64,
+    /// The nodes in the driver's order, and how many edits there had been when they were listed.
+    outline: Option<(u64, Arc<Outline>)>,
     /// Nodes by their native handles, once somebody asked for one.
-    by_native: Option<HashMap<usize, NodeId>>,
+    by_native: Option<ByAddress<NodeId>>,
     pub(super) conditions: Vec<ConditionState>,
     /// The contexts in which nodes ran at any time, apart from the definition's own.
     contexts: Vec<Arc<Context>>,
@@ -214,6 +220,8 @@ impl State {
             free: Vec::new(),
             made: 0,
             edges_edited: 0,
+            edits: 0,
+            outline: None,
             by_native: None,
             conditions: Vec::new(),
             contexts: Vec::new(),
@@ -296,6 +304,7 @@ impl State {
         (node.graph, node.position, node.number) = (graph, siblings.nodes.len() as u32, self.made);
         siblings.nodes.push(id);
         self.made = self.made.wrapping_add(1);
+        self.edits += 1;
     }
 
     /// Takes a node off the list, and gives what was known of it.
@@ -306,6 +315,7 @@ impl State {
         self.last.take_if(|last| last.id == id);
         let node = self.nodes.remove(id).expect("a node is listed until it is removed");
         self.free.push(id);
+        self.edits += 1;
         let graph = self.graph_mut(node.graph);
         graph.is_cut = true;
         let siblings = &mut graph.nodes;
@@ -513,9 +523,23 @@ impl State {
         self.edges_edited
     }
 
+    /// The nodes in the driver's order, if nothing was edited since they were listed.
+    pub(super) fn known_outline(&self) -> Option<&Arc<Outline>> {
+        self.outline
+            .as_ref()
+            .filter(|(edits, _)| *edits == self.edits && !self.is_shared)
+            .map(|(_, outline)| outline)
+    }
+
+    /// Remembers the nodes in the driver's order, unless others may edit them unseen.
+    pub(super) fn remember_outline(&mut self, outline: &Arc<Outline>) {
+        self.outline = (!self.is_shared).then(|| (self.edits, Arc::clone(outline)));
+    }
+
     /// Edges of a graph are about to be changed, perhaps some of them removed. What is instantiated already has those of before.
     pub(super) fn edits_edges(&mut self, graph: GraphId, removes: bool) {
         self.edges_edited += 1;
+        self.edits += 1;
         let edited = self.edges_edited;
         let graph = self.graph_mut(graph);
         graph.edges_edited = edited;

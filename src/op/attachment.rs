@@ -23,7 +23,6 @@ use crate::object::handle::forked;
 use crate::op::node::Holds;
 use parking_lot::Mutex;
 use std::any::Any;
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Weak};
 
@@ -139,8 +138,8 @@ impl Version {
     }
 
     /// The nodes have these numbers from now on; those that have none are not told apart any more.
-    pub(crate) fn rename_nodes(&self, numbers: &HashMap<u32, u32>) {
-        self.with(|bundle| bundle.rename(numbers));
+    pub(crate) fn rename_nodes(&self, number: impl Fn(u32) -> Option<u32>) {
+        self.with(|bundle| bundle.rename(number));
     }
 }
 

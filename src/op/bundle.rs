@@ -3,7 +3,6 @@
 use super::node::Holds;
 use smallvec::{SmallVec, smallvec};
 use std::any::Any;
-use std::collections::HashMap;
 
 /// What is kept for one node, or for the nodes of a graph that the driver copied.
 #[derive(Default)]
@@ -109,13 +108,13 @@ impl Bundle {
     }
 
     /// The nodes have these numbers from now on; those that have none are not told apart any more.
-    pub(crate) fn rename(&mut self, numbers: &HashMap<u32, u32>) {
-        for named in std::mem::take(&mut self.named) {
-            match numbers.get(&named.node).filter(|_| named.is_known) {
-                Some(number) => self.named.push(Named { node: *number, ..named }),
-                None => self.rest.push(named.holds),
-            }
-        }
+    pub(crate) fn rename(&mut self, number: impl Fn(u32) -> Option<u32>) {
+        let Self { named, rest, .. } = self;
+        let has_none = |named: &mut Named| {
+            let number = number(named.node).filter(|_| named.is_known);
+            number.inspect(|number| named.node = *number).is_none()
+        };
+        rest.extend(named.extract_if(.., has_none).map(|named| named.holds));
         self.sort();
     }
 }

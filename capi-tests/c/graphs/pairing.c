@@ -4,6 +4,18 @@
  */
 #include "graphs.h"
 
+static struct control control;
+static int has_control;
+
+/* Whether the driver was asked for the nodes or edges of a graph since the last question. Where nobody counts, as expected. */
+static int was_asked(int expected) {
+  int64_t asked;
+  if (!has_control) return expected;
+  asked = control.call_count("cuGraphGetNodes") + control.call_count("cuGraphGetEdges");
+  control.calls_reset();
+  return asked > 0;
+}
+
 /* Sets a number of the memory, after no node. */
 static cushim_node filling(cushim_graph graph, int index, uint32_t number) { return add_number(graph, NULL, index, number); }
 
@@ -227,13 +239,120 @@ static void only_below_a_child(int is_known) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* Both nodes of the exec set these numbers. */
+static void sets(cushim_exec exec, cushim_node first, cushim_node second, uint32_t one, uint32_t other) {
+  CHECK(told(first, exec) == one && told(second, exec) == other);
+}
+
+/* Which node stands for which is found out once, and again after an edit of the nodes or edges of one of the two graphs. */
+static void remembered(void) {
+  cushim_graph graph = new_graph(), twin = new_graph(), third = new_graph();
+  cushim_node first = filling(graph, 0, 1), second = filling(graph, 1, 2), ours = filling(twin, 0, 3), theirs = filling(twin, 1, 4);
+  cushim_node one = filling(third, 0, 5), other = filling(third, 1, 6), more;
+  cushim_exec exec;
+  CUgraph native = NULL;
+  follow(second, first, NULL);
+  follow(theirs, ours, NULL);
+  follow(other, one, NULL);
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  CHECK_OK(cushim_exec_update(exec, third, NULL));
+  sets(exec, first, second, 5, 6);
+  was_asked(1);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  sets(exec, first, second, 3, 4);
+  CHECK_OK(cushim_exec_update(exec, third, NULL));
+  sets(exec, first, second, 5, 6);
+  CHECK(!was_asked(0));
+  /* What the nodes do is no edit of the graph, and counts all the same. */
+  CHECK_OK(cushim_node_set_fill(ours, NULL, CUSHIM_VALUE_32(7), 0));
+  was_asked(1);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  sets(exec, first, second, 7, 4);
+  CHECK(!was_asked(0));
+  /* A node more, in the exec's own graph: the exec goes on without it. */
+  more = add_empty(graph, second);
+  was_asked(1);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  CHECK(was_asked(1));
+  sets(exec, first, second, 7, 4);
+  CHECK_OK(cushim_node_remove(more));
+  /* One more and one less, in the other graph. */
+  more = add_empty(twin, theirs);
+  CHECK_OK(cushim_node_remove(more));
+  was_asked(1);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  CHECK(was_asked(1));
+  sets(exec, first, second, 7, 4);
+  /* Other edges there, which the driver finds out itself. */
+  follow(theirs, NULL, NULL);
+  CHECK(cushim_exec_update(exec, twin, NULL) != CUSHIM_SUCCESS);
+  sets(exec, first, second, 7, 4);
+  follow(theirs, ours, NULL);
+  was_asked(1);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  CHECK(was_asked(1));
+  sets(exec, first, second, 7, 4);
+  /* A graph that others may edit is looked at each time. */
+  CHECK_OK(cushim_graph_native(third, &native));
+  CHECK_OK(cushim_exec_update(exec, third, NULL));
+  was_asked(1);
+  CHECK_OK(cushim_exec_update(exec, third, NULL));
+  CHECK(was_asked(1));
+  sets(exec, first, second, 5, 6);
+  CHECK_OK(cushim_exec_set_fill(exec, second, NULL, CUSHIM_VALUE_32(8), 0));
+  clear_memory();
+  run(exec);
+  CHECK(number_at(slot(0)) == 5 && number_at(slot(1)) == 8);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(twin));
+  CHECK_OK(cushim_graph_destroy(third));
+}
+
+/* Two graphs that number their nodes otherwise, because one has lost some: what the nodes use goes with the right ones. */
+static void numbered_otherwise(void) {
+  int released[2] = {0, 0};
+  const cushim_owner owners[2] = {counted(&released[0]), counted(&released[1])};
+  cushim_graph graph = new_graph(), twin = new_graph();
+  cushim_node first = filling(graph, 0, 1), second = filling(graph, 1, 2), gone = add_empty(twin, NULL), ours, theirs;
+  cushim_endpoint to = owned_slot(2, &owners[0]), at = owned_slot(3, &owners[1]);
+  cushim_exec exec;
+  follow(second, first, NULL);
+  ours = add_empty(twin, NULL);
+  CHECK_OK(cushim_node_remove(gone));
+  CHECK_OK(cushim_node_remove(ours));
+  ours = filling(twin, 2, 3);
+  theirs = filling(twin, 3, 4);
+  follow(theirs, ours, NULL);
+  CHECK_OK(cushim_node_set_fill(ours, &to, CUSHIM_VALUE_32(3), 1));
+  CHECK_OK(cushim_node_set_fill(theirs, &at, CUSHIM_VALUE_32(4), 1));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  CHECK_OK(cushim_graph_destroy(twin));
+  sets(exec, first, second, 3, 4);
+  /* Each goes when its node is set, and not before. */
+  set(first, exec, 0, 10);
+  CHECK(released_soon(&released[0], 1) == 1 && released[1] == 0);
+  set(second, exec, 1, 20);
+  CHECK(released_soon(&released[1], 1) == 1);
+  clear_memory();
+  run(exec);
+  CHECK(number_at(slot(0)) == 11 && number_at(slot(1)) == 21 && number_at(slot(2)) == 0);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
+    has_control = find_control(&control);
     edges_in_another_order();
     edges_turned_round();
     ends_in_another_order();
     added_and_removed();
+    remembered();
+    numbered_otherwise();
     if (version >= 12020) {
       child_in_another_order();
       only_below_a_child(1);

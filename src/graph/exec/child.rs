@@ -2,8 +2,8 @@
 
 use super::held::Held;
 use super::own::{Base, Own};
+use super::pairing::{self, Source};
 use super::retired::Leaving;
-use super::taken::Nodes;
 use super::{Exec, State};
 use crate::driver::sys;
 use crate::graph::state::{self, GraphId, NodeId};
@@ -86,11 +86,12 @@ impl Exec {
         state.uses = None;
         let mut leaving = Leaving::default();
         let child: GraphId = trees.own().node(id).inner[0];
-        let (mut there, mut own) = (Nodes::all(), Nodes::before(self.kept.born));
-        let is_known = there
-            .list(&graph.definition.tree, trees.source_mut(), graph.object.id)
-            .and_then(|()| own.list(&self.tree, &mut trees.own, child));
-        let base = is_known.map_or(Base::Unknown, |()| own.taken(there, &self.kept));
+        let there = Source::of_graph(&graph.definition.tree, trees.source_mut(), graph.object.id);
+        let base = there.and_then(|there| {
+            let own = pairing::outline_of(&self.tree, &mut trees.own, child, self.kept.born)?;
+            Ok(there.taken_by(&own, &self.kept))
+        });
+        let base = base.unwrap_or(Base::Unknown);
         let held = held.of_nodes(&base);
         match base {
             Base::Taken(taken) => {

@@ -5,7 +5,7 @@
 
 use super::own::Base;
 use crate::context::Context;
-use crate::graph::state::{GraphId, NodeId, State, note};
+use crate::graph::state::{ByNode, GraphId, NodeId, State, note};
 use crate::graph::tree::Tree;
 use crate::object::error::{Error, Subject};
 use crate::op::attachment::Version;
@@ -47,8 +47,12 @@ impl Held {
         match base {
             Base::Definition => {}
             Base::Taken(taken) => {
-                let numbers = taken.iter().map(|(id, taken)| (taken.from.0, id.0)).collect();
-                self.all_own().for_each(|version| version.rename_nodes(&numbers));
+                // Two graphs that were built in the same way number their nodes in the same way.
+                if taken.iter().any(|(id, taken)| taken.from != id) {
+                    let numbers: ByNode<NodeId> = taken.iter().map(|(id, taken)| (taken.from, id)).collect();
+                    let number = |from| numbers.get(NodeId(from)).map(|id| id.0);
+                    self.all_own().for_each(|version| version.rename_nodes(number));
+                }
             }
             Base::Unknown => self.all_own().for_each(Version::forget_nodes),
         }

@@ -6,7 +6,7 @@
 //! | `update` | instances take over another definition's parameters |
 //! | `child` | the child graph of a node takes over another graph's parameters, in this instance only |
 //! | `set`, `rebind`, `many`, `uses` | nodes are changed in this instance only: one, or all that use something |
-//! | `own`, `taken` | what nodes do here, where that is not what the definition says |
+//! | `own`, `pairing` | what nodes do here, where that is not what the definition says |
 //! | `launches` | by what is told when the launches until now are done |
 //! | `retired`, `waits` | what was kept, and goes when they are done; what is waited for |
 //! | `watched` | whether the memory of nodes is still there, where somebody asked for that check |
@@ -20,11 +20,11 @@ mod instantiate;
 mod launches;
 mod many;
 mod own;
+mod pairing;
 mod rebind;
 mod retired;
 mod set;
 mod summary;
-mod taken;
 mod update;
 mod uses;
 mod waits;

@@ -2,19 +2,19 @@
 
 use super::waits::Wait;
 use crate::context::Context;
+use crate::graph::by_address::ByAddress;
 use crate::object::callback::{ask_until, hand_over};
 use crate::object::together::Together;
 use crate::op::bundle::Bundle;
 use crate::op::node::{Hold, Holds};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What is let go of together. An object is listed once, however often it is exchanged, so an instance that is rebound for ever keeps
 /// no more than it used.
 #[derive(Default)]
 pub(super) struct Leaving {
-    objects: HashMap<usize, Hold>,
+    objects: ByAddress<Hold>,
     rest: Vec<Holds>,
     bundles: Vec<Bundle>,
 }

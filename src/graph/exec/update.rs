@@ -2,7 +2,7 @@
 
 use super::held::Held;
 use super::own::Base;
-use super::taken::Nodes;
+use super::pairing::{self, Source};
 use super::{Exec, blamed};
 use crate::driver::sys;
 use crate::graph::state::{self, GraphId};
@@ -189,26 +189,24 @@ impl Exec {
             let is_same = has_all && (source.made() == self.kept.born || self.is_as_made(&mut source));
             return if is_same { Base::Definition } else { Base::Unknown };
         }
-        let mut there = Nodes::all();
-        let is_known = there.list(tree, &mut source, GraphId::ROOT);
+        let there = Source::of(tree, &mut source);
         drop(source);
         let mut definition = self.tree.lock();
         // Moved into another graph since, where its nodes have other names, or lost.
         if definition.root().is_none() {
             return Base::Unknown;
         }
-        let mut own = Nodes::before(self.kept.born);
-        let is_known = is_known.and_then(|()| own.list(&self.tree, &mut definition, GraphId::ROOT));
-        match is_known {
-            Ok(()) => own.taken(there, &self.kept),
-            Err(_) => Base::Unknown,
-        }
+        let taken = there.and_then(|there| {
+            let own = pairing::outline_for(&self.tree, &mut definition, &self.kept)?;
+            Ok(there.taken_by(&own, &self.kept))
+        });
+        taken.unwrap_or(Base::Unknown)
     }
 
     /// Whether the driver has the nodes of the definition in the order in which they were when this was instantiated.
     fn is_as_made(&self, definition: &mut state::State) -> bool {
-        let mut now = Nodes::all();
-        now.list(&self.tree, definition, GraphId::ROOT).is_ok() && now.are_those_of(&self.kept)
+        let now = pairing::outline(&self.tree, definition);
+        now.is_ok_and(|now| pairing::are_those_of(&now, &self.kept))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which nodes of an instance use an object, or have a parameter.
 
 use super::{Exec, State};
+use crate::graph::by_address::ByAddress;
 use crate::graph::state::{self, NodeId};
 use crate::object::error::Error;
 use crate::op::node::{Parameters, key};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// definition.
 #[derive(Default)]
 pub(super) struct Uses {
-    objects: HashMap<usize, Users>,
+    objects: ByAddress<Users>,
     names: HashMap<Arc<str>, Users>,
     /// How many nodes the definition had removed by then.
     removed: usize,
