@@ -10,6 +10,7 @@ use crate::op::node::{
     MemoryOperationsParameters, MemsetParameters, NodeType, Parameters,
 };
 use crate::pointer::DevicePointer;
+use std::sync::Arc;
 
 /// What a node does, by the driver's own account; only its type where the driver says no more.
 ///
@@ -22,17 +23,17 @@ unsafe fn told(tree: &Tree, node: CUgraphNode, node_type: NodeType) -> Result<Pa
         Ok(match node_type {
             NodeType::Kernel => {
                 let raw = query::kernel(table, node)?;
-                Parameters::Kernel(Box::new(KernelParameters::of_driver(tree.context(), &raw)))
+                Parameters::Kernel(Arc::new(KernelParameters::of_driver(tree.context(), &raw)))
             }
             NodeType::Copy => {
-                Parameters::Copy(Box::new(CopyParameters::of_driver(query::copy(table, node)?)))
+                Parameters::Copy(Arc::new(CopyParameters::of_driver(query::copy(table, node)?)))
             }
             NodeType::Memset => {
-                Parameters::Memset(Box::new(MemsetParameters::of_driver(query::memset(table, node)?)))
+                Parameters::Memset(Arc::new(MemsetParameters::of_driver(query::memset(table, node)?)))
             }
             NodeType::HostFunction => {
                 let raw = query::host_function(table, node)?;
-                Parameters::HostFunction(Box::new(HostFunctionParameters::of_driver(raw.fn_, raw.userData)))
+                Parameters::HostFunction(Arc::new(HostFunctionParameters::of_driver(raw.fn_, raw.userData)))
             }
             NodeType::EventRecord => {
                 let event = query::recorded_event(table, node)?;
@@ -44,7 +45,7 @@ unsafe fn told(tree: &Tree, node: CUgraphNode, node_type: NodeType) -> Result<Pa
             }
             NodeType::Allocation => {
                 let raw = query::allocation(table, node)?;
-                Parameters::Allocation(Box::new(AllocationParameters::of_driver(&raw)))
+                Parameters::Allocation(Arc::new(AllocationParameters::of_driver(&raw)))
             }
             NodeType::Free => Parameters::Free(DevicePointer(query::freed(table, node)?)),
             NodeType::MemoryOperations => {
@@ -53,7 +54,7 @@ unsafe fn told(tree: &Tree, node: CUgraphNode, node_type: NodeType) -> Result<Pa
                     true => &[],
                     false => std::slice::from_raw_parts(raw.paramArray.cast_const(), raw.count as usize),
                 };
-                Parameters::MemoryOperations(Box::new(MemoryOperationsParameters::of_driver(operations)))
+                Parameters::MemoryOperations(Arc::new(MemoryOperationsParameters::of_driver(operations)))
             }
             other => Parameters::Plain(other),
         })

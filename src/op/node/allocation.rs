@@ -173,7 +173,7 @@ impl NodeOperation for GraphAllocation<'_> {
         let location = self.location(at);
         location.check(at.device())?;
         self.check_peers(at)?;
-        Ok(Parameters::Allocation(Box::new(AllocationParameters {
+        Ok(Parameters::Allocation(Arc::new(AllocationParameters {
             bytes: self.bytes,
             location,
             managed: self.managed,

@@ -51,7 +51,7 @@ impl NodeChange for AttributeChange {
             }
         };
         changed.set_attributes(attributes);
-        Ok(Parameters::Kernel(Box::new(changed)))
+        Ok(Parameters::Kernel(Arc::new(changed)))
     }
 
     fn keeps(&self, now: &Kept) -> bool {

@@ -88,10 +88,10 @@ impl Undo {
         match (self.0, now) {
             (Before::All(before), now) => *now = before,
             (Before::Argument(index, mut before), Parameters::Kernel(kernel)) => {
-                kernel.arguments_mut().exchange(index, &mut before);
+                Arc::make_mut(kernel).arguments_mut().exchange(index, &mut before);
             }
             (Before::Value(index, before), Parameters::Kernel(kernel)) => {
-                if let Some(bytes) = kernel.arguments_mut().bytes_mut(index) {
+                if let Some(bytes) = Arc::make_mut(kernel).arguments_mut().bytes_mut(index) {
                     bytes.copy_from_slice(&before);
                 }
             }
@@ -297,7 +297,7 @@ impl NodeChange for KernelChange<'_, '_> {
             config.check(None)?;
             changed.set_config(config.shape(), attributes(config));
         }
-        Ok(Parameters::Kernel(Box::new(changed)))
+        Ok(Parameters::Kernel(Arc::new(changed)))
     }
 
     fn keeps(&self, now: &Kept) -> bool {
@@ -425,12 +425,12 @@ impl NodeChange for ArgumentChange<'_, '_> {
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
         let mut changed = kernel_of(now)?.clone();
         self.put(changed.arguments_mut(), at)?;
-        Ok(Parameters::Kernel(Box::new(changed)))
+        Ok(Parameters::Kernel(Arc::new(changed)))
     }
 
     fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
         let Parameters::Kernel(kernel) = now else { return Err(not_known()) };
-        self.put(kernel.arguments_mut(), at).map(Undo)
+        self.put(Arc::make_mut(kernel).arguments_mut(), at).map(Undo)
     }
 
     fn keeps(&self, now: &Kept) -> bool {
@@ -487,7 +487,7 @@ impl NodeChange for MemsetChange<'_> {
         }
         let count = if self.count == 0 { raw.width } else { self.count };
         let Some(place) = self.at.take() else {
-            return Ok(Parameters::Memset(Box::new(now.with(self.value, count)?)));
+            return Ok(Parameters::Memset(Arc::new(now.with(self.value, count)?)));
         };
         let mut memset = Memset::new(place, self.value, count);
         let parameters = memset.parameters(at);
@@ -563,7 +563,7 @@ impl NodeChange for CopyChange<'_> {
         if self.bytes != 0 {
             changed.check_fits()?;
         }
-        Ok(Parameters::Copy(Box::new(changed)))
+        Ok(Parameters::Copy(Arc::new(changed)))
     }
 
     fn keeps(&self, now: &Kept) -> bool {

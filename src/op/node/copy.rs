@@ -249,7 +249,7 @@ impl NodeOperation for Copy<'_> {
         let from = self.from.check("source", self.bytes as u64, at)?;
         check_ends(&self.to, &self.from, at)?;
         let row = |side| row(side, self.bytes);
-        Ok(Parameters::Copy(Box::new(CopyParameters {
+        Ok(Parameters::Copy(Arc::new(CopyParameters {
             raw: parameters(&row(to), &row(from), Extent::rectangle(self.bytes, 1)),
             is_range: true,
             to: KeptMemory::of(&self.to),
@@ -297,7 +297,7 @@ impl NodeOperation for Copy3d<'_> {
         let to = self.to.check("destination", self.extent, at)?;
         let from = self.from.check("source", self.extent, at)?;
         check_ends(&self.to.at, &self.from.at, at)?;
-        Ok(Parameters::Copy(Box::new(CopyParameters {
+        Ok(Parameters::Copy(Arc::new(CopyParameters {
             raw: parameters(&to, &from, self.extent),
             is_range: false,
             to: KeptMemory::of(&self.to.at),

@@ -115,7 +115,7 @@ impl NodeOperation for HostFunction {
             ));
         };
         let called = Called::Ours(Arc::as_ptr(function), Arc::downgrade(function));
-        Ok(Parameters::HostFunction(Box::new(HostFunctionParameters(called))))
+        Ok(Parameters::HostFunction(Arc::new(HostFunctionParameters(called))))
     }
 
     fn output(_: &Parameters) {}

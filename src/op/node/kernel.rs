@@ -10,6 +10,7 @@ use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribut
 use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::Error;
+use crate::object::in_place::arc_with;
 use crate::op::launch::Given;
 use crate::op::reach::Sink;
 use crate::op::{Launch, Operation, Traits};
@@ -211,25 +212,21 @@ impl NodeOperation for Launch<'_, '_> {
     #[inline]
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
         let checked = self.check_for(at, Sink::Graph)?;
-        // Made where it stays.
-        let mut parameters = Box::<KernelParameters>::new_uninit();
-        parameters.write(KernelParameters {
+        let without_arguments = || KernelParameters {
             kernel: Arc::downgrade(self.kernel),
             // SAFETY: the node holds the kernel, or its lender keeps it.
             raw: unsafe { self.kernel.raw().again() },
             shape: self.config.shape(),
             attributes: attributes(self.config),
             arguments: KeptArguments::default(),
-        });
-        // SAFETY: it was just written.
-        let mut parameters = unsafe { parameters.assume_init() };
-        match &self.arguments {
+        };
+        let parameters = arc_with(without_arguments, |parameters| match &self.arguments {
             // SAFETY: whoever made the arguments vouched for their bytes.
             Given::Each(arguments) => unsafe { parameters.arguments.add(arguments) },
             Given::Packed(_) => {
                 parameters.arguments = KeptArguments::of_block(checked.block(), self.kernel.layout());
             }
-        }
+        });
         Ok(Parameters::Kernel(parameters))
     }
 

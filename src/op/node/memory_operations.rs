@@ -96,7 +96,7 @@ impl NodeOperation for MemoryOperations<'_, '_> {
         self.values().flatten().try_for_each(|place| check_kept(place, "place of the value", at))?;
         // The driver looks at them only when the graph is launched.
         self.check_reach(at)?;
-        Ok(Parameters::MemoryOperations(Box::new(MemoryOperationsParameters {
+        Ok(Parameters::MemoryOperations(Arc::new(MemoryOperationsParameters {
             raw: raw.into(),
             places: self.values().map(|place| place.map(KeptMemory::of)).collect(),
         })))

@@ -110,7 +110,7 @@ impl NodeOperation for Memset<'_> {
         }
         let address = self.check_rows(at)?;
         check_kept(&self.at, "memory to set", at)?;
-        Ok(Parameters::Memset(Box::new(MemsetParameters {
+        Ok(Parameters::Memset(Arc::new(MemsetParameters {
             raw: CUDA_MEMSET_NODE_PARAMS {
                 dst: address,
                 pitch: if height == 1 { 0 } else { pitch },

@@ -160,30 +160,30 @@ impl fmt::Display for NodeType {
     }
 }
 
-/// What a node does, in types.
+/// What a node does, in types. A copy refers to the same until one of the two is changed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Parameters {
     /// Nothing, or nothing but what its type says.
     Plain(NodeType),
     /// A launch.
-    Kernel(Box<KernelParameters>),
+    Kernel(Arc<KernelParameters>),
     /// A copy.
-    Copy(Box<CopyParameters>),
+    Copy(Arc<CopyParameters>),
     /// A memset.
-    Memset(Box<MemsetParameters>),
+    Memset(Arc<MemsetParameters>),
     /// A call of a function.
-    HostFunction(Box<HostFunctionParameters>),
+    HostFunction(Arc<HostFunctionParameters>),
     /// The record of an event.
     EventRecord(EventParameters),
     /// Waiting for an event.
     EventWait(EventParameters),
     /// An allocation.
-    Allocation(Box<AllocationParameters>),
+    Allocation(Arc<AllocationParameters>),
     /// The free of what stands at this address.
     Free(DevicePointer),
     /// Operations on values in memory.
-    MemoryOperations(Box<MemoryOperationsParameters>),
+    MemoryOperations(Arc<MemoryOperationsParameters>),
 }
 
 impl Parameters {
@@ -236,7 +236,9 @@ impl Parameters {
             Self::HostFunction(function) => call(function.raw()),
             Self::EventRecord(event) => call(RawNode::EventRecord(event.native())),
             Self::EventWait(event) => call(RawNode::EventWait(event.native())),
-            Self::Allocation(allocation) => allocation.with_raw(|raw| call(RawNode::Allocation(raw))),
+            Self::Allocation(allocation) => {
+                Arc::make_mut(allocation).with_raw(|raw| call(RawNode::Allocation(raw)))
+            }
             Self::Free(pointer) => call(RawNode::Free(pointer.0)),
             Self::MemoryOperations(operations) => {
                 call(RawNode::MemoryOperations { context, operations: operations.raw() })
