@@ -51,13 +51,11 @@ impl Node {
     }
 
     /// Refuses what is for nodes of another type.
-    #[cfg(feature = "capi")]
     pub(crate) fn check_type(&self, wanted: NodeType) -> Result<(), Error> {
         if self.node_type() == wanted { Ok(()) } else { Err(self.of_another_type(wanted)) }
     }
 
     /// The refusal of what is for nodes of another type.
-    #[cfg(feature = "capi")]
     #[cold]
     pub(crate) fn of_another_type(&self, wanted: NodeType) -> Error {
         use crate::object::error::Status;
