@@ -113,6 +113,11 @@ def enums(interface):
     return text
 
 
+def flat(struct):
+    """Whether a struct has numbers and texts only."""
+    return not any(field["kind"] or field["role"] == "struct" for field in struct["fields"])
+
+
 def records(interface):
     """The structs that calls fill, as classes."""
     text = HEAD.format(about="What calls return that return several things.", source="cushim.json")
@@ -122,7 +127,7 @@ def records(interface):
               if p["direction"] == "inout"}
     done = []
     for item in interface["structs"]:
-        if item["name"] not in filled or any(field["kind"] or field["role"] == "struct" for field in item["fields"]):
+        if item["name"] not in filled or not flat(item):
             continue
         text += f"\n\nclass {camel(item['name'].removeprefix('cushim_'))}(Record):\n" + comment(item["doc"], "    ")
         fields = [field for field in item["fields"] if field["name"] not in ("struct_size", "reserved")]
@@ -168,7 +173,7 @@ class Skip(Exception):
     """The function is not just a function."""
 
 
-def method(function):
+def method(function, structs):
     """A function as a method of the class of its first handle."""
     name, parameters = function["name"], function["parameters"]
     kind = parameters[0]["kind"]
@@ -192,6 +197,8 @@ def method(function):
             given.append(f"{variable}.encode()")
         elif (p["direction"], p["role"]) == ("out", "value") and not p.get("bytes"):
             to = p["type"].strip().removesuffix("*").strip()
+            if to in structs:
+                raise Skip
             setup.append(f'{variable} = ffi.new("{to} *")')
             given.append(variable)
             hint, convert = plain(p, to)
@@ -204,8 +211,11 @@ def method(function):
             keeps = ", self" if p["kind"] in ("node", "condition") else ""
             out.append((hint, f'{call}("{p["kind"]}", {variable}[0]{keeps})'))
         elif p["direction"] == "inout" and len(parameters) == 2:
-            record = camel(p["type"].removesuffix("*").strip().removeprefix("cushim_"))
-            setup.append(f'{variable} = sized("{p["type"].removesuffix("*").strip()}")')
+            struct = p["type"].removesuffix("*").strip()
+            if not flat(structs[struct]):
+                raise Skip
+            record = camel(struct.removeprefix("cushim_"))
+            setup.append(f'{variable} = sized("{struct}")')
             given.append(variable)
             out.append((record, f"_records().{record}({variable})"))
         elif p["role"] == "buffer" and p["type"].strip() == "char *" and len(parameters) <= 4:
@@ -245,6 +255,7 @@ def handles(interface):
     done = set()
     setters = {}
     skipped = []
+    structs = {item["name"]: item for item in interface["structs"]}
     for function in interface["functions"]:
         name, parameters = function["name"], function["parameters"]
         first = parameters[0] if parameters else None
@@ -258,7 +269,7 @@ def handles(interface):
             setters[kind, short[4:]] = function
             continue
         try:
-            kind, label, prop, text = method(function)
+            kind, label, prop, text = method(function, structs)
         except Skip:
             skipped.append(name)
             continue

@@ -183,8 +183,8 @@ class Node(NodeBase, of=True):
     def _call(self, what: str, exec: Optional[Exec], *arguments: Any) -> int:
         """Reads or changes the node in an exec, or in its graph."""
         if exec is None:
-            return getattr(lib, "cushim_node_" + what)(self._h, *arguments)  # type: ignore[no-any-return]
-        return getattr(lib, "cushim_exec_" + what)(handle(exec, ExecBase, "exec"), self._h, *arguments)  # type: ignore[no-any-return]
+            return getattr(lib, "cushim_node_" + what)(self._h, *arguments)
+        return getattr(lib, "cushim_exec_" + what)(handle(exec, ExecBase, "exec"), self._h, *arguments)
 
     def set_kernel(self, kernel: Kernel, grid: Dim, block: Dim, *arguments: Any, exec: Optional[Exec] = None,
                    **config: Any) -> None:

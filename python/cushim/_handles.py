@@ -359,15 +359,6 @@ class StreamBase(Object):
         """Makes work that is enqueued in a stream from now on wait for the work that is in another stream now."""
         check(lib.cushim_stream_wait_stream(self._h, handle(other, StreamBase, "other")))
 
-    def get_attribute(self, id: int) -> LaunchAttribute:
-        """Returns an attribute of a stream (`cuStreamGetAttribute`). Streams have
-        `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW` (1), `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY` (3),
-        `CU_LAUNCH_ATTRIBUTE_PRIORITY` (8, CUDA 11.7), `CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP` (9) and
-        `CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN` (10, CUDA 12.0)."""
-        attribute = ffi.new("cushim_launch_attribute *")
-        check(lib.cushim_stream_get_attribute(self._h, id, attribute))
-        return _enums().LaunchAttribute(attribute[0])
-
     def copy_attributes(self, source: Stream) -> None:
         """Sets all attributes of a stream to those of another one (`cuStreamCopyAttributes`)."""
         check(lib.cushim_stream_copy_attributes(self._h, handle(source, StreamBase, "source")))
@@ -778,36 +769,6 @@ class NodeBase(Object):
         the node uses is released, except for what clones of the graph, or what was instantiated from it, still
         use. Handles of the node, and of everything below it, still tell type, label and last parameters."""
         check(lib.cushim_node_remove(self._h))
-
-    @property
-    def kernel(self) -> KernelNode:
-        """Returns the kernel of a node and how it is launched (`cuGraphKernelNodeGetParams`).
-        `node_get_arguments` returns the arguments."""
-        kernel = sized("cushim_kernel_node")
-        check(lib.cushim_node_get_kernel(self._h, kernel))
-        return _records().KernelNode(kernel)
-
-    @property
-    def copy(self) -> CopyNode:
-        """Returns what a copy node copies (`cuGraphMemcpyNodeGetParams`)."""
-        copy = sized("cushim_copy_node")
-        check(lib.cushim_node_get_copy(self._h, copy))
-        return _records().CopyNode(copy)
-
-    @property
-    def fill(self) -> FillNode:
-        """Returns what a memset node sets (`cuGraphMemsetNodeGetParams`)."""
-        fill = sized("cushim_fill_node")
-        check(lib.cushim_node_get_fill(self._h, fill))
-        return _records().FillNode(fill)
-
-    def get_attribute(self, id: int) -> LaunchAttribute:
-        """Returns an attribute of a kernel node, as the driver has it (`cuGraphKernelNodeGetAttribute`). One that
-        was not set has the driver's default, or what the stream had in which the launch was captured. Execs keep
-        the attributes that their nodes had when they were instantiated."""
-        attribute = ffi.new("cushim_launch_attribute *")
-        check(lib.cushim_node_get_attribute(self._h, id, attribute))
-        return _enums().LaunchAttribute(attribute[0])
 
     def copy_attributes(self, source: Node) -> None:
         """Sets all attributes of a kernel node to those of another one (`cuGraphKernelNodeCopyAttributes`).
