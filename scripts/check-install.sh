@@ -129,6 +129,7 @@ prints() {
   # Which library each has.
   [[ $(readelf -d "$1/ordered") == *libcushim.so* && $(readelf -d "$1/ordered_static") != *libcushim.so* ]] ||
     fail "$1: linked with the wrong library"
+  [[ $(nm "$1/ordered_static") != *' cushim_library_'* ]] || fail "$1/ordered_static has functions that it does not use"
 }
 
 with_pkg_config() { # compiler
