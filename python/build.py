@@ -132,6 +132,7 @@ def main():
     print(package(folder, tag, [found[0], *([probe] if probe.exists() else [])]))
     drivers = sorted(found[0].parent.glob("libsoftcuda*.so"))
     if drivers:
+        drivers += sorted(found[0].parent.glob("softcuda/*.so"))
         print(softcuda(folder, tag, [*drivers, prefix / "bin/softcuda-run"]))
 
 

@@ -84,7 +84,7 @@ marks() {
   [[ $(wc -l <<<"$archived") -gt 300 ]] || fail 'libcushim.a has too few functions'
   diff <(sed "s/\$/@@CUSHIM_${soname#libcushim.so.}/" <<<"$archived") - <<<"$exported" ||
     fail 'libcushim.so does not export the functions of libcushim.a with a version (above)'
-  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$lib/libsoftcuda_nvml.so" "$prefix/bin/cushim-probe" "$prefix/bin/softcuda-run"; do
+  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$lib/libsoftcuda_nvml.so" "$lib/softcuda/libsoftcuda_compilers.so" "$prefix/bin/cushim-probe" "$prefix/bin/softcuda-run"; do
     [[ -f $file ]] || fail "$file is missing"
     [[ $(readelf -SW "$file") != *.debug_info* ]] || fail "$file is not stripped"
     debug=$(dirname "$file")/.debug/$(readelf -p .gnu_debuglink "$file" | sed -n 's/.* \(.*\.debug\)$/\1/p')

@@ -15,6 +15,7 @@ Builds the libraries with cargo and installs:
   PREFIX/lib/cmake/cushim/        for find_package(cushim)
   PREFIX/lib/libsoftcuda.so and libsoftcuda-VERSION.so, the software driver (CUSHIM_DRIVER=software finds it there)
   PREFIX/lib/libsoftcuda_nvml.so  NVML for softcuda, which softcuda-run gives programs as libnvidia-ml.so.1
+  PREFIX/lib/softcuda/libsoftcuda_compilers.so  by which softcuda-run has NVRTC and nvJitLink hand out PTX
   PREFIX/bin/softcuda-run         runs a command on softcuda (docs/tasks/testing.md); PREFIX/share/man/man1/softcuda-run.1
   PREFIX/bin/cushim-probe         says which driver a program gets; PREFIX/share/man/man1/cushim-probe.1
   PREFIX/share/cushim/            cushim.json: the interface as data, for programs that write bindings (docs/interface.md)
@@ -186,7 +187,7 @@ prepare_zig() {
 # Cargo says what it built and where, whatever the configuration makes of target folders.
 if [[ ! $given ]]; then
   common=(--locked --profile "$profile" "${for_target[@]}" --message-format json-render-diagnostics)
-  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim ${softcuda:+-p softcuda -p softcuda-nvml} --lib)
+  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim ${softcuda:+-p softcuda -p softcuda-nvml -p softcuda-compilers} --lib)
   # softcuda is where the loader looks for it.
   rpath=-Wl,-rpath,\$ORIGIN/$(realpath -ms --relative-to=/bin "/$libdir")
   if [[ $probe ]]; then
@@ -286,6 +287,8 @@ if [[ $softcuda ]]; then
   put_text softcuda.pc.in "$libdir/pkgconfig/softcuda.pc"
   if [[ ! $given ]]; then
     put_program "$(built_file libsoftcuda_nvml.so)" "$libdir/libsoftcuda_nvml.so"
+    # Not where ldconfig looks, which would make a link of its name.
+    put_program "$(built_file libsoftcuda_compilers.so)" "$libdir/softcuda/libsoftcuda_compilers.so"
     put_program "$(built_file softcuda-run)" bin/softcuda-run
     put_text softcuda-run.1.in share/man/man1/softcuda-run.1
   fi
@@ -297,7 +300,7 @@ fi
 
 for text in LICENSE-MIT LICENSE-APACHE CHANGELOG.md; do put 644 "$text" "share/doc/cushim/$text"; done
 if [[ $release ]]; then
-  parts=cushim${softcuda:+,softcuda,nvml,run}${probe:+,probe}
+  parts=cushim${softcuda:+,softcuda,nvml,compilers,run}${probe:+,probe}
   for_parts=(--parts "$parts" --target "${rust_target:-$(rustc -vV | sed -n 's/^host: //p')}" ${target:+--zig})
   scripts/dependencies.py --licences "${for_parts[@]}" > "$work/licences"
   scripts/dependencies.py --sbom "${for_parts[@]}" > "$work/sbom"

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 const PREFIX: &str = "softcuda-run.";
 
+const COMPILERS: &str = "libsoftcuda_compilers.so";
+
 /// A folder as young as this may not be locked yet by the program that makes it.
 const YOUNG: Duration = Duration::from_secs(60);
 
@@ -42,7 +44,15 @@ impl Folder {
                 symlink(&nvml, folder.path.join(name)).map_err(failed)?;
             }
         }
+        if let Some(compilers) = libraries.compilers() {
+            symlink(&compilers, folder.path.join(COMPILERS)).map_err(failed)?;
+        }
         Ok(folder)
+    }
+
+    /// What the loader is to ask about the libraries that programs open: it makes its files beside itself, so here.
+    pub(crate) fn auditor(&self) -> Option<PathBuf> {
+        Some(self.path.join(COMPILERS)).filter(|path| path.is_file())
     }
 
     fn make(parent: &Path) -> std::io::Result<Self> {

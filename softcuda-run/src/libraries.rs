@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 const CORE: &str = "libsoftcuda.so";
 
+/// The folder beside it of what is installed for it alone, where `ldconfig` does not look.
+const OWN_FOLDER: &str = "softcuda";
+
 /// Says where it is.
 const VARIABLE: &str = "CUSHIM_SOFTCUDA";
 
@@ -63,8 +66,18 @@ impl Libraries {
 
     /// NVML for softcuda, if it is there.
     pub(crate) fn nvml(&self) -> Option<PathBuf> {
-        let path = self.core.with_file_name("libsoftcuda_nvml.so");
-        path.is_file().then_some(path)
+        self.beside("libsoftcuda_nvml.so")
+    }
+
+    /// What has compilers hand out PTX in place of machine code, if it is there.
+    pub(crate) fn compilers(&self) -> Option<PathBuf> {
+        self.beside("libsoftcuda_compilers.so")
+    }
+
+    /// A file that is installed or built with softcuda.
+    fn beside(&self, name: &str) -> Option<PathBuf> {
+        let places = [self.core.with_file_name(name), self.core.with_file_name(OWN_FOLDER).join(name)];
+        places.into_iter().find(|path| path.is_file())
     }
 
     /// The versions of which there is a library, the oldest first.

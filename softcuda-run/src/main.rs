@@ -62,7 +62,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         .map_err(|why| setting::in_words_of_options(why, &arguments.options))?;
     let signals = command::block_signals();
     let folder = folder::Folder::new(&libraries, &driver.version)?;
-    let variables = setting::for_command(settings, &libraries, &driver, folder.path());
+    let variables = setting::for_command(settings, &libraries, &driver, &folder);
     let end = command::run(&arguments.command, &variables, &signals)?;
     drop(folder);
     end.pass_on()

@@ -1,6 +1,7 @@
 //! The variables of the command: what the options say in softcuda's words, and where softcuda is.
 
 use crate::arguments::Options;
+use crate::folder::Folder;
 use crate::libraries::Libraries;
 use crate::problem::Problem;
 use crate::question::Driver;
@@ -91,8 +92,9 @@ pub(crate) fn for_command(
     mut settings: Vec<Setting>,
     libraries: &Libraries,
     driver: &Driver,
-    folder: &Path,
+    folder: &Folder,
 ) -> Vec<Setting> {
+    let path = folder.path();
     let own = libraries.shell(&driver.version).unwrap_or_else(|| libraries.core.clone());
     settings.retain(|setting| setting.name != "SOFTCUDA_VERSION");
     settings.push(Setting::new("SOFTCUDA_VERSION", &driver.version));
@@ -104,23 +106,26 @@ pub(crate) fn for_command(
     settings.extend([
         Setting::new("CUSHIM_DRIVER", "software"),
         Setting::new("CUSHIM_SOFTCUDA", own),
-        Setting::new("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", folder)),
+        Setting::new("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", path)),
         // For compilers that link with -lcuda.
-        Setting::new("LIBRARY_PATH", before("LIBRARY_PATH", folder)),
+        Setting::new("LIBRARY_PATH", before("LIBRARY_PATH", path)),
         // Triton asks ldconfig first, which knows only what is installed.
-        Setting::new("TRITON_LIBCUDA_PATH", folder),
+        Setting::new("TRITON_LIBCUDA_PATH", path),
     ]);
+    if let Some(auditor) = folder.auditor() {
+        settings.push(Setting::new("LD_AUDIT", before("LD_AUDIT", &auditor)));
+    }
     settings
 }
 
-/// A list of folders with one more at its beginning. An empty list is none: an empty entry would be the current folder.
-fn before(list: &str, folder: &Path) -> OsString {
-    let mut folders = folder.as_os_str().to_owned();
+/// A list of files with one more at its beginning. An empty list is none: an empty entry would be the current folder.
+fn before(list: &str, file: &Path) -> OsString {
+    let mut files = file.as_os_str().to_owned();
     if let Some(others) = std::env::var_os(list).filter(|others| !others.is_empty()) {
-        folders.push(":");
-        folders.push(others);
+        files.push(":");
+        files.push(others);
     }
-    folders
+    files
 }
 
 #[cfg(test)]

@@ -145,12 +145,30 @@ fn what_makes_machine_code() {
     }
     for (topic, file) in [
         ("CUDA runtime", "nvidia/cuda_runtime/lib/libcudart.so.12"),
-        ("NVRTC", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
-        ("nvJitLink", "nvidia/nvjitlink/lib/libnvJitLink.so.12"),
         ("ptxas", "triton/backends/nvidia/bin/ptxas"),
     ] {
         says(&output, 0, "warning ", &format!("{topic}: {}", packages.join(file).display()));
     }
+    for (topic, file) in [
+        ("NVRTC", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
+        ("nvJitLink", "nvidia/nvjitlink/lib/libnvJitLink.so.12"),
+    ] {
+        says(&output, 0, "ok ", &format!("{topic}: {} hands out PTX", packages.join(file).display()));
+    }
+    // Of a program for musl.
+    let other = machine.program(
+        "m.c",
+        "int main(void) { return 0; }\n",
+        &["-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"],
+    );
+    let mut command = doctor(&machine, &[&other]);
+    command.env("PYTHONPATH", &packages);
+    says(
+        &common::output(command),
+        1,
+        "warning ",
+        "have it make PTX (compute_90): musl's loader knows no LD_AUDIT",
+    );
     says(&output, 0, "softcuda works here; for some programs, mind the warnings", "");
     let mut command = doctor(&machine, &[]);
     let path = std::env::var("PATH").expect("there is one");

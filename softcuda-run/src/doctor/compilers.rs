@@ -15,12 +15,12 @@ const KINDS: [(&str, &str, &str); 5] = [
         "asks the driver for private tables and stops; programs must use the driver API",
     ),
     (
-        "libnvrtc.so",
+        NVRTC,
         "NVRTC",
         "for a real architecture (sm_90) makes a cubin, which is refused; have it make PTX (compute_90)",
     ),
     (
-        "libnvJitLink.so",
+        NVJITLINK,
         "nvJitLink",
         "links to a cubin, which is refused; have it make PTX (-ptx), or let the driver link",
     ),
@@ -32,6 +32,9 @@ const KINDS: [(&str, &str, &str); 5] = [
     ),
 ];
 
+const NVRTC: &str = "libnvrtc.so";
+const NVJITLINK: &str = "libnvJitLink.so";
+
 /// How deep packages have such files below their folder: `nvidia/cuda_nvrtc/lib/x`, `triton/backends/nvidia/bin/x`.
 const DEPTH: usize = 5;
 
@@ -39,8 +42,18 @@ const DEPTH: usize = 5;
 const PACKAGES: [&str; 8] =
     ["nvidia", "triton", "torch", "cupy", "cupy_backends", "warp", "numba_cuda", "jaxlib"];
 
+/// Whether the libraries among them hand out PTX in place of cubins.
+#[derive(Clone, Copy)]
+pub(super) enum Handed {
+    Ptx,
+    /// The library that sees to it is not there.
+    Nothing,
+    /// The program's loader does not know `LD_AUDIT`.
+    ByMusl,
+}
+
 /// Looks in the packages of Python, of the program if it is one, and in the folders of `PATH` and `LD_LIBRARY_PATH`.
-pub(super) fn examine(program: Option<&Path>, findings: &mut Findings) {
+pub(super) fn examine(program: Option<&Path>, handed: Handed, findings: &mut Findings) {
     compiler(findings);
     let mut files = Vec::new();
     for list in ["PATH", "LD_LIBRARY_PATH"] {
@@ -55,12 +68,24 @@ pub(super) fn examine(program: Option<&Path>, findings: &mut Findings) {
         let mut there: Vec<String> = files.iter().filter(of_kind).map(shown).collect();
         there.sort_unstable();
         there.dedup();
-        match &there[..] {
-            [] => {}
-            [one] => findings.warning(name, format!("{one} {sentence}")),
-            [first, others @ ..] => {
-                findings.warning(name, format!("{first} (and {} more) {sentence}", others.len()));
+        let files = match &there[..] {
+            [] => continue,
+            [one] => one.clone(),
+            [first, others @ ..] => format!("{first} (and {} more)", others.len()),
+        };
+        match handed {
+            Handed::Ptx if [NVRTC, NVJITLINK].contains(&begin) => {
+                findings.fine(name, format!("{files} hands out PTX in place of cubins"));
             }
+            Handed::ByMusl if [NVRTC, NVJITLINK].contains(&begin) => {
+                findings.warning(
+                    name,
+                    format!(
+                        "{files} {sentence}: musl's loader knows no LD_AUDIT, by which it would hand out PTX"
+                    ),
+                );
+            }
+            _ => findings.warning(name, format!("{files} {sentence}")),
         }
     }
 }

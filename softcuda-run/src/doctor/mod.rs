@@ -14,6 +14,7 @@ use crate::arguments::Arguments;
 use crate::libraries::Libraries;
 use crate::problem::Problem;
 use crate::setting;
+use compilers::Handed;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -78,7 +79,12 @@ pub(crate) fn examine(arguments: &Arguments, json: bool) -> Result<ExitCode, Pro
         Err(problem) => findings.problem("softcuda", problem.sentence()),
     }
     let program = program::examine(&arguments.command, libraries.as_ref().ok(), &mut findings);
-    compilers::examine(program.as_deref(), &mut findings);
+    let handed = match &program {
+        Some(program) if program::is_for_musl(program) => Handed::ByMusl,
+        _ if libraries.is_ok_and(|libraries| libraries.compilers().is_some()) => Handed::Ptx,
+        _ => Handed::Nothing,
+    };
+    compilers::examine(program.as_deref(), handed, &mut findings);
     crate::print(&if json { in_json(&findings) } else { in_words(&findings) })?;
     Ok(ExitCode::from(u8::from(findings.has_problems())))
 }

@@ -33,12 +33,8 @@ pub(super) fn examine(
     others(findings);
     variables(findings);
     let core = libraries.and_then(|libraries| elf::read(&libraries.core));
-    let is_musl = |elf: &Elf| {
-        let parts = elf.loader.iter().chain(&elf.needed);
-        parts.into_iter().any(|part| part.contains("musl"))
-    };
     let kind = |musl| if musl { "musl" } else { "glibc" };
-    let softcuda_is_musl = core.as_ref().is_some_and(&is_musl);
+    let softcuda_is_musl = core.as_ref().is_some_and(is_musl);
     findings.fine("C library", format!("softcuda is built for {}", kind(softcuda_is_musl)));
     let name = command.first()?;
     let Some(path) = in_path(name) else {
@@ -81,6 +77,15 @@ pub(super) fn examine(
         }
     }
     Some(program)
+}
+
+fn is_musl(elf: &Elf) -> bool {
+    elf.loader.iter().chain(&elf.needed).any(|part| part.contains("musl"))
+}
+
+/// Whether a program is loaded by musl.
+pub(super) fn is_for_musl(program: &Path) -> bool {
+    elf::read(program).is_some_and(|elf| is_musl(&elf))
 }
 
 /// Other drivers, which who opens them by their path gets.

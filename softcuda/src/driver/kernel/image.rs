@@ -55,20 +55,13 @@ const ELF: [u8; 4] = *b"\x7fELF";
 const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
 
-/// How an image begins that the linker made: with the header of a cubin without sections, for programs that look whether it
-/// is one, and a mark in bytes that a cubin leaves empty. The size of what follows comes next, and then texts, each with
-/// its limit of registers before it and a NUL behind it.
-const LINKED: [u8; 64] = {
-    let (mark, mut header) = (*b"\x7fELF\x02\x01\x01\x33\x07softlnk", [0; 64]);
-    let mut at = 0;
-    while at < mark.len() {
-        header[at] = mark[at];
-        at += 1;
-    }
-    // An executable for CUDA devices; the version of the format, and the size of the header.
-    (header[16], header[18], header[20], header[52]) = (2, 190, 1, 64);
-    header
-};
+/// How an image begins that the linker made, or a compiler under `softcuda-run`: as a cubin does, with a mark in bytes that a cubin leaves
+/// empty.
+const LINKED: [u8; 16] = *b"\x7fELF\x02\x01\x01\x33\x07softlnk";
+
+/// Bytes of the header of a cubin, which such an image has for programs that look whether it is one. The size of what follows comes next,
+/// and then texts, each with its limit of registers before it and a NUL behind it.
+const HEADER: usize = 64;
 
 impl Image {
     /// The image at an address of the caller's.
@@ -121,7 +114,7 @@ impl Image {
     }
 
     fn of_linked(bytes: &[u8]) -> Self {
-        let mut packed = bytes.get(LINKED.len() + 8..).unwrap_or_default();
+        let mut packed = bytes.get(HEADER + 8..).unwrap_or_default();
         let mut texts = Vec::new();
         while !packed.is_empty() {
             let Some((text, rest)) = Text::unpack(packed) else { return Self::Unknown };
@@ -145,7 +138,11 @@ impl Image {
 /// The image of texts that belong together.
 pub(super) fn pack(texts: &[Text]) -> Box<[u8]> {
     let all: Vec<u8> = texts.iter().flat_map(Text::pack).collect();
-    [&LINKED[..], &(all.len() as u64).to_le_bytes(), &all].concat().into()
+    let mut header = [0; HEADER];
+    header[..LINKED.len()].copy_from_slice(&LINKED);
+    // An executable for CUDA devices; the version of the format, and the size of the header.
+    (header[16], header[18], header[20], header[52]) = (2, 190, 1, HEADER as u8);
+    [&header[..], &(all.len() as u64).to_le_bytes(), &all].concat().into()
 }
 
 /// Whether an image begins so. The shortest has one byte, a NUL; each further one is looked at only if those before it are as expected.
@@ -160,8 +157,8 @@ fn begins(start: In<u8>, magic: &[u8]) -> Result<bool, CUresult> {
 
 /// An image of the linker's, whose size follows the mark.
 fn whole_linked<'a>(start: In<u8>) -> Result<&'a [u8], CUresult> {
-    let header = LINKED.len() + 8;
-    let size = number(start.bytes(header)?, LINKED.len(), 8);
+    let header = HEADER + 8;
+    let size = number(start.bytes(header)?, HEADER, 8);
     start.bytes(size.saturating_add(header).min(file::MOST as usize))
 }
 
