@@ -3,6 +3,8 @@
 
 pub(crate) mod codes;
 pub(crate) mod exports;
+#[cfg(target_os = "linux")]
+mod modules;
 pub(crate) mod names;
 pub(crate) mod pointer;
 pub(crate) mod reach;

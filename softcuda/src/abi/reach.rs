@@ -34,11 +34,22 @@ pub(crate) fn is_at_hand(address: usize, size: usize, writes: bool) -> bool {
     if page == asked && size <= PAGE - address % PAGE && (written || !writes) {
         return true;
     }
-    let answer = is_there(address, size, writes);
+    let answer = (!writes && is_constant(address, size)) || is_there(address, size, writes);
     if answer {
         ASKED.set((page, writes));
     }
     answer
+}
+
+/// Whether the bytes are a program's or library's own, as the names of functions are that are looked up.
+#[cfg(target_os = "linux")]
+fn is_constant(address: usize, size: usize) -> bool {
+    super::modules::has(address, size)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_constant(_: usize, _: usize) -> bool {
+    false
 }
 
 fn is_there(address: usize, size: usize, writes: bool) -> bool {
@@ -57,6 +68,8 @@ fn pages(address: usize, size: usize) -> Option<(usize, usize)> {
 
 /// Has the system do what an access of each page would have it do; `None` if it cannot say whether that is possible.
 fn populate(start: usize, end: usize, writes: bool) -> Option<bool> {
+    #[cfg(test)]
+    tests::QUESTIONS.set(tests::QUESTIONS.get() + 1);
     let advice = if writes { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
     // SAFETY: changes no byte of any page.
     if unsafe { libc::madvise(start as *mut _, end - start, advice) } == 0 {
@@ -131,6 +144,32 @@ pub(crate) fn is_mapped(start: usize, end: usize, writes: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{PAGE, forget, is_at_hand, is_mapped, is_on_stack, is_reachable};
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How often the system was asked.
+        pub(super) static QUESTIONS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn names_of_functions_cost_no_question() {
+        let names = ["cuInit", "cuDriverGetVersion", "cuGetProcAddress_v2"];
+        if !super::is_constant(names[0].as_ptr().addr(), names[0].len()) {
+            return; // an older C library
+        }
+        assert!(is_at_hand(names[0].as_ptr().addr(), names[0].len(), false));
+        let before = QUESTIONS.get();
+        for name in names {
+            forget();
+            assert!(is_at_hand(name.as_ptr().addr(), name.len(), false));
+        }
+        assert_eq!(QUESTIONS.get(), before);
+        forget();
+        // Constants are not written, and other memory may be gone.
+        assert!(!is_at_hand(names[0].as_ptr().addr(), 1, true));
+        assert!(is_at_hand(Box::leak(Box::new(0u64)) as *const u64 as usize, 8, false));
+        assert!(QUESTIONS.get() > before);
+    }
 
     #[test]
     fn rights_of_pages_and_gaps() {
