@@ -30,6 +30,7 @@ struct Module {
     file: String,
     path: Vec<String>,
     imports: Vec<Vec<String>>,
+    text: String,
 }
 
 type Edges = BTreeMap<String, BTreeSet<String>>;
@@ -67,8 +68,9 @@ fn modules() -> Vec<Module> {
             let file =
                 path.strip_prefix(&src).expect("below src").to_str().expect("UTF-8").replace('\\', "/");
             let module = module_of(&file);
-            let imports = imports(&read(&path), &module, &reexports);
-            Module { file, path: module, imports }
+            let text = read(&path);
+            let imports = imports(&text, &module, &reexports);
+            Module { file, path: module, imports, text }
         })
         .collect()
 }
@@ -196,6 +198,52 @@ fn cycles(mut edges: Edges) -> Edges {
     }
 }
 
+/// Which files below `root` name which others of them: by a path from the root or upwards, and a file that has others below it, by
+/// their names. What a file only passes on (`pub use`) it does not need, nor what its tests and comments name.
+fn file_edges(modules: &[Module], root: &str) -> Edges {
+    let files: Vec<&Module> = modules.iter().filter(|module| module.path[0] == root).collect();
+    let file_of = |path: &[String]| {
+        let is_above = |file: &&&Module| path.starts_with(&file.path);
+        let nearest = files.iter().filter(is_above).max_by_key(|file| file.path.len());
+        nearest.map(|file| file.path.join("/"))
+    };
+    let mut edges = Edges::new();
+    for module in files.iter().filter(|module| !module.path.ends_with(&["tests".to_owned()])) {
+        let text = needed(&module.text);
+        let upwards = imports(&text, &module.path, &BTreeMap::new());
+        let below = files.iter().filter(|other| other.path.len() == module.path.len() + 1);
+        let below = below.filter(|other| other.path.starts_with(&module.path));
+        let below = below.filter(|other| names(&text, other.path.last().expect("a file has a name")));
+        let all = upwards.into_iter().chain(below.map(|other| other.path.clone()));
+        let to = all.filter_map(|path| file_of(&path));
+        let own = module.path.join("/");
+        let others = to.filter(|to| *to != own).collect();
+        edges.insert(own, others);
+    }
+    edges
+}
+
+/// What a file needs: its text without comments, what it passes on, and its tests.
+fn needed(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests").next().expect("a text has a start");
+    let code: Vec<&str> = text.lines().map(|line| line.split("//").next().expect("as above")).collect();
+    let code = code.join("\n").replace("pub(in crate", "pub(in ");
+    let passes_on = |statement: &str| {
+        ["pub use ", "pub(crate) use ", "pub(super) use "].iter().find_map(|start| statement.find(start))
+    };
+    let mut needed = String::new();
+    for statement in code.split_inclusive(';') {
+        needed.push_str(&statement[..passes_on(statement).unwrap_or(statement.len())]);
+    }
+    needed
+}
+
+/// Whether the text has a path that begins with this name.
+fn names(text: &str, module: &str) -> bool {
+    let starts = text.match_indices(&format!("{module}::")).map(|(at, _)| at).collect::<Vec<_>>();
+    starts.into_iter().any(|at| !text[..at].ends_with(|c: char| is_of_name(c) || c == ':'))
+}
+
 #[test]
 fn every_module_has_its_floor() {
     let modules: BTreeSet<String> = modules().into_iter().map(|module| module.path[0].clone()).collect();
@@ -230,12 +278,21 @@ fn no_modules_import_each_other() {
     }
 }
 
+#[test]
+fn no_files_of_a_graph_import_each_other() {
+    let edges = file_edges(&modules(), "graph");
+    let imports: usize = edges.values().map(BTreeSet::len).sum();
+    assert!(edges.len() > 60 && imports > 300, "too few were read: {edges:#?}");
+    let cycles = cycles(edges);
+    assert!(cycles.is_empty(), "{cycles:#?}");
+}
+
 /// A file with this text, as the tests read it.
 fn module(file: &str, text: &str) -> Module {
     let root = "\nuse object::{callback, error};\npub use object::error::{Error, Status};\npub use stream::Stream;\n";
     let path = module_of(file);
     let imports = imports(text, &path, &reexports(root));
-    Module { file: file.to_owned(), path, imports }
+    Module { file: file.to_owned(), path, imports, text: text.to_owned() }
 }
 
 #[test]
@@ -300,4 +357,36 @@ fn the_rules_can_fail() {
     let found: Vec<String> = cycles(edges(&modules, &["object"])).into_keys().collect();
     assert_eq!(found, ["a", "b", "c", "d"]);
     assert!(cycles(edges(&modules[3..], &["object"])).is_empty());
+}
+
+/// Which files import each other if these are all that there are.
+fn files_in_cycles(files: &[(&str, &str)]) -> Vec<String> {
+    let modules: Vec<Module> = files.iter().map(|(file, text)| module(file, text)).collect();
+    cycles(file_edges(&modules, "graph")).into_keys().collect()
+}
+
+#[test]
+fn files_that_import_each_other_are_found() {
+    assert_eq!(
+        files_in_cycles(&[
+            ("graph/a.rs", "use super::b::{B, C};"),
+            ("graph/b.rs", "fn f() { crate::graph::a::g() }")
+        ]),
+        ["graph/a", "graph/b"]
+    );
+    // A file and one below it, which it names without saying where that is.
+    assert_eq!(
+        files_in_cycles(&[
+            ("graph/exec/mod.rs", "fn f() { set::g() }"),
+            ("graph/exec/set.rs", "use super::Exec;")
+        ]),
+        ["graph/exec", "graph/exec/set"]
+    );
+    // What is passed on, and what comments and tests name, is not needed.
+    let passed_on = [
+        ("graph/mod.rs", "#[cfg(feature = \"capi\")]\npub(crate) use a::A;\npub(in crate::graph) struct G;"),
+        ("graph/a.rs", "use super::G; // super::b::B"),
+        ("graph/b.rs", "use super::a::A;\n#[cfg(test)]\nmod tests { use crate::graph::b::B; }"),
+    ];
+    assert_eq!(files_in_cycles(&passed_on), [""; 0]);
 }

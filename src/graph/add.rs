@@ -1,8 +1,10 @@
 //! Adding nodes.
 
-use super::object::{GraphObject, NodeObject};
-use super::state::{GraphId, NodeId, NodeState, State};
-use super::tree::Tree;
+#[cfg(feature = "capi")]
+use super::definition::Last;
+use super::definition::{GraphObject, NodeObject, NodeState, State, Tree};
+use super::ids::{GraphId, NodeId};
+use super::predecessors::{Natives, Predecessors};
 use super::{Graph, Node, condition, keeping, refusal, relations, restriction};
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
@@ -10,48 +12,12 @@ use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
 use crate::object::error::Error;
+#[cfg(feature = "capi")]
 use crate::object::handle::Token;
 use crate::op::node::{NodeOperation, Parameters};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
-use std::borrow::Borrow;
 use std::sync::Arc;
-
-/// Native handles of the nodes that come before another.
-pub(super) type Natives = SmallVec<[CUgraphNode; 8]>;
-
-/// The nodes that come before another, as callers name them.
-pub(crate) trait Predecessors {
-    /// The handle of the only one, if it is named by a handle.
-    fn only(&self) -> Option<Token> {
-        None
-    }
-
-    /// The driver's handles, where nobody names them: they are asked for while the definition is locked.
-    fn asked(&self) -> Option<Result<Vec<CUgraphNode>, Error>> {
-        None
-    }
-
-    /// Shows one after the other, with its index.
-    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error>;
-}
-
-impl<N: Borrow<NodeObject>> Predecessors for [N] {
-    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error> {
-        self.iter().enumerate().try_for_each(|(index, node)| show(index, node.borrow()))
-    }
-}
-
-/// The node whose handle was given out last. In a chain the next one comes after it, and need not have it looked up.
-pub(super) struct Last {
-    token: Token,
-    pub(super) id: NodeId,
-    graph: GraphId,
-    native: CUgraphNode,
-}
-
-// SAFETY: the native node is used under the lock of the definition.
-unsafe impl Send for Last {}
 
 impl Graph {
     /// Adds an operation as a node, which runs when all of these are done; without any, when the graph is launched. What the

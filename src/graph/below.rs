@@ -1,11 +1,10 @@
 //! Graphs below nodes.
 
-use super::object::{GraphKind, GraphObject};
-use super::state::{GraphId, GraphState, NodeId, State};
-use super::tree::Tree;
+use super::definition::{GraphObject, GraphState, State, Tree};
+use super::ids::{GraphId, NodeId};
+use super::kind::GraphKind;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraph;
-use std::sync::Weak;
 
 /// Lists the graph that a node has: its child graph, or one of its bodies.
 pub(super) fn list_below(
@@ -30,7 +29,7 @@ pub(super) fn list_below(
         is_ordered: true,
         edges_edited: 0,
         is_cut: false,
-        captured_by: Weak::new(),
+        captured_by: None,
     };
     tree.list_inner(state, graph)
 }

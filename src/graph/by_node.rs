@@ -1,8 +1,6 @@
 //! What is known of nodes, by their numbers.
 
-/// A node of one of the graphs. Used again when the node was removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct NodeId(pub(super) u32);
+use super::ids::NodeId;
 
 /// How many nodes share a part.
 const PART: usize = 32;

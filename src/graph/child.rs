@@ -1,14 +1,15 @@
 //! Graphs as nodes of other graphs.
 
-use super::add::{Added, Natives, Predecessors, before};
+use super::add::{Added, before};
 use super::below::list_below;
-use super::builder::Capture;
 use super::copy::Known;
+use super::definition::{GraphState, NodeObject, NodeState, State, Tree};
 use super::foreign;
-use super::object::NodeObject;
-use super::state::{GraphId, GraphState, NodeId, NodeState, State};
-use super::tree::Tree;
-use super::{Graph, GraphKind, Node, moved, refusal, relations, remove, restriction, setters, updatable};
+use super::ids::{GraphId, NodeId};
+use super::kind::GraphKind;
+use super::predecessors::{Natives, Predecessors};
+use super::recorder::Recorder;
+use super::{Graph, Node, moved, refusal, relations, remove, restriction, setters, updatable};
 use crate::driver::Version;
 use crate::driver::calls::graph::node::{self as calls, RawNode};
 use crate::driver::calls::graph::query;
@@ -61,7 +62,7 @@ impl Graph {
         if let Some(capture) = capture {
             // What names the builder may be the last to hold it, and ends its capture then.
             drop(pair);
-            return Err(child.captured_by(&capture));
+            return Err(child.captured_by(capture.as_ref()));
         }
         child.check_given()?;
         let mut natives = Natives::new();
@@ -90,7 +91,7 @@ impl Graph {
     }
 
     #[cold]
-    fn captured_by(&self, capture: &Capture) -> Error {
+    fn captured_by(&self, capture: &dyn Recorder) -> Error {
         let refusal = format!(
             "{self} cannot be moved while {} captures into it; end that (cushim_builder_end) first",
             capture.builder()

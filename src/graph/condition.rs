@@ -1,33 +1,15 @@
 //! Conditions: values that kernels set, and by which conditional nodes decide.
 
-use super::definition::Definition;
-use super::object::NodeObject;
-use super::state::{GraphId, NodeId, State};
-use super::tree::Tree;
-use super::{Graph, GraphKind, relations, restriction};
+use super::definition::{ConditionObject, ConditionState, Definition, NodeObject, State, Tree};
+use super::ids::{ConditionId, GraphId, NodeId};
+use super::kind::GraphKind;
+use super::{Graph, relations, restriction};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{Header, object};
 use crate::op::node::NodeType;
 use crate::op::{Argument, ConditionArgument, ConditionOperand};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
-
-/// A condition of a definition, by its number there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ConditionId(pub(super) u32);
-
-/// What is known of a condition.
-pub(super) struct ConditionState {
-    /// The graph that it belongs to, or that it was created for.
-    pub(super) graph: GraphId,
-    initial: u32,
-    flags: u32,
-    /// The driver's number, from the first use on: one that nothing uses costs nothing, and blocks nothing.
-    pub(super) native: Option<u64>,
-    /// The conditional node that looks at it.
-    pub(super) node: Option<NodeId>,
-    pub(super) object: Arc<ConditionObject>,
-}
 
 impl ConditionState {
     /// Its graph was removed.
@@ -38,16 +20,6 @@ impl ConditionState {
     pub(super) fn is_ended(&self) -> bool {
         self.object.is_ended()
     }
-}
-
-/// A condition, as handles name it.
-pub(crate) struct ConditionObject {
-    header: Header,
-    definition: Weak<Definition>,
-    pub(super) id: ConditionId,
-    ended: OnceLock<()>,
-    /// The driver's number, from the first use on.
-    native: OnceLock<u64>,
 }
 
 object!(ConditionObject: Condition, header);

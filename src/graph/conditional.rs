@@ -1,89 +1,19 @@
 //! Conditional nodes.
 
-use super::add::{Added, Natives, Predecessors, before};
+use super::add::{Added, before};
 use super::below::list_below;
-use super::condition::{self, Condition, ConditionId};
-use super::object::NodeObject;
-use super::state::{GraphId, NodeId, NodeState, State};
-use super::tree::Tree;
-use super::{Graph, GraphKind, Node, refusal, relations, remove, restriction};
+use super::condition::{self, Condition};
+use super::definition::{ConditionState, NodeObject, NodeState, State, Tree};
+use super::ids::{ConditionId, GraphId, NodeId};
+use super::kind::{ConditionalKind, GraphKind};
+use super::predecessors::{Natives, Predecessors};
+use super::{Graph, Node, refusal, relations, remove, restriction};
 use crate::driver::Version;
 use crate::driver::calls::graph::node::{self as calls, RawConditional, RawNode};
-use crate::driver::sys::{
-    CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_SWITCH, CU_GRAPH_COND_TYPE_WHILE, CUgraphConditionalNodeType,
-    CUgraphNode,
-};
+use crate::driver::sys::CUgraphNode;
 use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
 use std::sync::Arc;
-
-/// How a conditional node decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConditionalKind {
-    /// It runs its body if the value is not 0.
-    If,
-    /// It runs its first body if the value is not 0, and else the second. Driver 12.8.
-    IfElse,
-    /// It runs its body as long as the value is not 0.
-    While,
-    /// It runs the body whose number the value is, if there is such a one. Driver 12.8.
-    Switch,
-}
-
-impl ConditionalKind {
-    fn raw(self) -> CUgraphConditionalNodeType {
-        match self {
-            Self::If | Self::IfElse => CU_GRAPH_COND_TYPE_IF,
-            Self::While => CU_GRAPH_COND_TYPE_WHILE,
-            Self::Switch => CU_GRAPH_COND_TYPE_SWITCH,
-        }
-    }
-
-    fn of_raw(kind: CUgraphConditionalNodeType, bodies: u32) -> Option<Self> {
-        Some(match (kind, bodies) {
-            (CU_GRAPH_COND_TYPE_IF, 1) => Self::If,
-            (CU_GRAPH_COND_TYPE_IF, _) => Self::IfElse,
-            (CU_GRAPH_COND_TYPE_WHILE, _) => Self::While,
-            (CU_GRAPH_COND_TYPE_SWITCH, _) => Self::Switch,
-            _ => return None,
-        })
-    }
-
-    /// What the header calls it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::If => "IF",
-            Self::IfElse => "IF_ELSE",
-            Self::While => "WHILE",
-            Self::Switch => "SWITCH",
-        }
-    }
-
-    /// Refuses a number of bodies that such a node does not have.
-    pub(crate) fn check_bodies(self, count: usize) -> Result<(), Error> {
-        let (is_right, has) = match self {
-            Self::If | Self::While => (count == 1, "1 body"),
-            Self::IfElse => (count == 2, "2 bodies"),
-            Self::Switch => (count >= 1 && u32::try_from(count).is_ok(), "at least 1 body"),
-        };
-        if is_right {
-            return Ok(());
-        }
-        let name = self.name();
-        let refusal = format!("a conditional node of kind {name} has {has}, and {count} are asked for");
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
-    }
-
-    fn check_version(self, tree: &Tree) -> Result<(), Error> {
-        match self {
-            Self::If | Self::While => restriction::check_version(tree, NodeType::Conditional),
-            Self::IfElse => {
-                restriction::require(tree, "a conditional node with an else", Version::from_number(12080))
-            }
-            Self::Switch => restriction::require(tree, "a switch node", Version::from_number(12080)),
-        }
-    }
-}
 
 impl Graph {
     /// Adds a conditional node, with so many empty bodies, which are filled like any other graph. Bodies hold kernel, memset, copy
@@ -113,7 +43,7 @@ impl Graph {
         bodies: usize,
     ) -> Result<Added<'_>, Error> {
         let (tree, graph) = (&self.definition.tree, self.object.id);
-        kind.check_version(tree)?;
+        check_version(tree, kind)?;
         kind.check_bodies(bodies)?;
         let mut state = self.lock()?;
         check_condition(tree, &state, self, condition)?;
@@ -124,6 +54,19 @@ impl Graph {
         let added = add(tree, &mut state, graph, &natives, condition.object().id, kind, bodies as u32);
         let id = added.map_err(|failure| refusal::of_add(failure, after))?;
         Ok(Added { tree, state, id })
+    }
+}
+
+/// Refuses what the driver is too old for.
+fn check_version(tree: &Tree, kind: ConditionalKind) -> Result<(), Error> {
+    match kind {
+        ConditionalKind::If | ConditionalKind::While => {
+            restriction::check_version(tree, NodeType::Conditional)
+        }
+        ConditionalKind::IfElse => {
+            restriction::require(tree, "a conditional node with an else", Version::from_number(12080))
+        }
+        ConditionalKind::Switch => restriction::require(tree, "a switch node", Version::from_number(12080)),
     }
 }
 
@@ -198,8 +141,7 @@ pub(super) fn list_foreign(tree: &Tree, state: &mut State, id: NodeId, raw: &Raw
 /// Gives each condition that kernels use, and no conditional node looks at, a node that does nothing: with such a condition
 /// driver 580 refuses to instantiate the graph (measured), also if the condition's own graph was removed since.
 pub(super) fn cure(tree: &Tree, state: &mut State) -> Result<(), Error> {
-    let is_loose =
-        |condition: &super::condition::ConditionState| condition.native.is_some() && condition.node.is_none();
+    let is_loose = |condition: &ConditionState| condition.native.is_some() && condition.node.is_none();
     let loose: Vec<_> =
         (0..state.conditions.len()).filter(|index| is_loose(&state.conditions[*index])).collect();
     for index in loose {

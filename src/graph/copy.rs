@@ -4,10 +4,11 @@
 //! nodes is copied after it: the copy lists its nodes in the order of the original (measured on driver 580).
 
 use super::below::list_below;
+use super::definition::{NodeState, State, Tree};
 use super::foreign;
-use super::state::{GraphId, NodeState, State};
-use super::tree::Tree;
-use super::{Graph, GraphKind, Node, refusal, relations, setters, updatable};
+use super::ids::GraphId;
+use super::kind::GraphKind;
+use super::{Graph, Node, refusal, relations, setters, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::object::error::{Error, Status};

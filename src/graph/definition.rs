@@ -1,7 +1,26 @@
-//! Who holds a definition.
+//! A definition and all that is in it, as data. What is done with it stands in the files beside.
+//!
+//! The types name each other: a definition has its parts, each of which has an object that handles name, and that knows the definition
+//! again. So they stand together.
 
-use super::tree::Tree;
-use std::sync::Arc;
+use super::by_address::ByAddress;
+use super::by_node::ByNode;
+use super::ids::{ConditionId, GraphId, NodeId};
+use super::instance::Instance;
+use super::kind::{ConditionalKind, GraphKind};
+use super::outline::Outline;
+use super::recorder::Recorder;
+use crate::context::Context;
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::sys::{CUgraphNode, CUstream};
+use crate::object::handle::{Header, Token};
+use crate::object::owning::Owning;
+use crate::op::attachment::Attachment;
+use crate::op::node::{NodeType, Parameters};
+use parking_lot::Mutex;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock, Weak};
 
 /// A definition as its users hold it: whoever has a [`Graph`](super::Graph) of it, or a claim on one. What was instantiated
 /// from it holds the [`Tree`] alone: driver 580 updates nothing whose definition was destroyed, so that stays, but it keeps
@@ -10,11 +29,217 @@ pub(super) struct Definition {
     pub(super) tree: Arc<Tree>,
 }
 
-impl Drop for Definition {
-    fn drop(&mut self) {
-        // Otherwise it ends with this.
-        if Arc::strong_count(&self.tree) > 1 {
-            self.tree.end_use();
-        }
-    }
+/// A graph with all graphs below it: those of its child graph nodes and the bodies of its conditional nodes. One lock guards
+/// all of it, so that edits from several threads do not mix.
+pub(super) struct Tree {
+    pub(super) context: Arc<Context>,
+    /// A number that no other definition of the process has, and no recapture of one.
+    pub(super) number: u64,
+    /// Whether the driver's definition is destroyed with this.
+    pub(super) owning: Owning,
+    pub(super) state: Mutex<State>,
+    pub(super) definition: OnceLock<Weak<Definition>>,
+    /// What the definition is called.
+    pub(super) root: OnceLock<Arc<GraphObject>>,
+    /// Weakly this.
+    pub(super) this: Weak<Tree>,
+}
+
+/// The graphs and nodes of one definition, all under one lock.
+pub(super) struct State {
+    pub(super) graphs: Vec<Option<GraphState>>,
+    pub(super) nodes: ByNode<NodeState>,
+    /// How many numbers nodes were given, and which of them are free again.
+    pub(super) numbers: u32,
+    pub(super) free: Vec<NodeId>,
+    /// How many nodes there ever were.
+    pub(super) made: u32,
+    /// How often edges of one of the graphs were changed.
+    pub(super) edges_edited: u64,
+    /// How often a node was listed or taken off the list, or edges were changed.
+    pub(super) edits: u64,
+    /// The nodes in the driver's order, and how many edits there had been when they were listed.
+    pub(super) outline: Option<(u64, Arc<Outline>)>,
+    /// Nodes by their native handles, once somebody asked for one.
+    pub(super) by_native: Option<ByAddress<NodeId>>,
+    pub(super) conditions: Vec<ConditionState>,
+    /// The contexts in which nodes ran at any time, apart from the definition's own.
+    pub(super) contexts: Vec<Arc<Context>>,
+    /// The parameters that kernels have, and the bytes of their values.
+    pub(super) parameters: HashMap<Arc<str>, u32>,
+    /// Handles of what was removed last; they still tell what it was.
+    pub(super) removed: VecDeque<Remembered>,
+    /// What is instantiated from the definition.
+    pub(super) execs: Vec<Weak<Instance>>,
+    /// How many nodes allocate or free.
+    pub(super) allocating: u32,
+    /// Whether something was ever made of the definition, or it of another one: see [`relations`](super::relations).
+    pub(super) has_relatives: bool,
+    /// The node whose handle was given out last, if it is there.
+    pub(super) last: Option<Last>,
+    /// What graphs keep for nodes that nobody could tell when they were captured.
+    pub(super) unplaced: Vec<(GraphId, Attachment)>,
+    /// Whether others can have the driver's graph. Then that keeps what nodes use, and not the definition.
+    pub(super) is_shared: bool,
+    /// Nodes that the driver was not asked for yet.
+    pub(super) unasked: Unasked,
+    /// Whether a builder makes it: its first capture is under way.
+    pub(super) is_new: bool,
+    /// Whether a recapture ended without it: the driver's nodes are gone, or nobody knows what they are.
+    pub(super) is_lost: bool,
+}
+
+/// What is known of a graph.
+pub(super) struct GraphState {
+    pub(super) native: RawGraph,
+    /// The node whose child graph or body it is; `None` for the root.
+    pub(super) parent: Option<NodeId>,
+    pub(super) object: Arc<GraphObject>,
+    pub(super) nodes: Vec<NodeId>,
+    /// How many graphs stand around it.
+    pub(super) depth: u32,
+    /// Whether it is a body, or stands below one.
+    pub(super) is_in_body: bool,
+    /// Whether every edge leads from a node to one that was made later, so that an edge which does so closes no cycle.
+    pub(super) is_ordered: bool,
+    /// When its edges were changed last ([`State::edges_edited`]); 0: never, but for those that nodes came with.
+    pub(super) edges_edited: u64,
+    /// Whether an edge or a node was ever removed: then nodes that no other follows need not have become so in the order of nodes.
+    pub(super) is_cut: bool,
+    /// What captures into it, or did.
+    pub(super) captured_by: Option<Weak<dyn Recorder>>,
+}
+
+/// What is known of a node.
+pub(super) struct NodeState {
+    pub(super) native: CUgraphNode,
+    pub(super) graph: GraphId,
+    /// Where it stands among the nodes of its graph here.
+    pub(super) position: u32,
+    /// By this it is named; greater for what was made later.
+    pub(super) number: u32,
+    pub(super) parameters: Parameters,
+    /// Whether the parameters are what this library gave. Of somebody else's node only the type is known.
+    pub(super) is_ours: bool,
+    /// The context in which it runs; `None` for that of the definition.
+    pub(super) context: Option<Arc<Context>>,
+    pub(super) attachment: Option<Attachment>,
+    /// What handles name, once somebody asked.
+    pub(super) object: Option<Arc<NodeObject>>,
+    /// The child graph, or the bodies.
+    pub(super) inner: Box<[GraphId]>,
+    /// The condition of a conditional node.
+    pub(super) condition: Option<ConditionId>,
+    /// How it decides.
+    pub(super) kind: Option<ConditionalKind>,
+    /// Whether it is the library's own, and nobody is told of it.
+    pub(super) is_hidden: bool,
+}
+
+// SAFETY: the driver's nodes may be used from every thread, by one at a time: whoever holds the lock of the definition.
+unsafe impl Send for NodeState {}
+// SAFETY: as above.
+unsafe impl Sync for NodeState {}
+
+/// What is known of a condition.
+pub(super) struct ConditionState {
+    /// The graph that it belongs to, or that it was created for.
+    pub(super) graph: GraphId,
+    pub(super) initial: u32,
+    pub(super) flags: u32,
+    /// The driver's number, from the first use on: one that nothing uses costs nothing, and blocks nothing.
+    pub(super) native: Option<u64>,
+    /// The conditional node that looks at it.
+    pub(super) node: Option<NodeId>,
+    pub(super) object: Arc<ConditionObject>,
+}
+
+/// The node whose handle was given out last. In a chain the next one comes after it, and need not have it looked up.
+pub(super) struct Last {
+    pub(super) token: Token,
+    pub(super) id: NodeId,
+    pub(super) graph: GraphId,
+    pub(super) native: CUgraphNode,
+}
+
+// SAFETY: the native node is used under the lock of the definition.
+unsafe impl Send for Last {}
+
+/// Nodes of the root whose native handles are NULL yet.
+#[derive(Default)]
+pub(super) struct Unasked {
+    pub(super) count: usize,
+    /// The stream that is captured; NULL once that has ended.
+    pub(super) stream: CUstream,
+    /// Whether somebody has asked so often that the driver is asked for each node.
+    pub(super) is_over: bool,
+}
+
+// SAFETY: the stream is used under the lock of the definition, and its capture keeps it.
+unsafe impl Send for Unasked {}
+
+/// Something that was removed, or moved to another definition, and whose handles still tell what it was.
+#[allow(dead_code, reason = "kept for its handles")]
+pub(super) struct Remembered {
+    pub(super) object: RememberedObject,
+    /// The definition that it was moved from, by which nodes tell what they were.
+    pub(super) from: Option<Arc<Tree>>,
+}
+
+#[allow(dead_code, reason = "kept for their handles")]
+pub(super) enum RememberedObject {
+    Graph(Arc<GraphObject>),
+    Node(Arc<NodeObject>),
+}
+
+/// A graph, as handles name it.
+pub(crate) struct GraphObject {
+    pub(super) header: Header,
+    pub(super) definition: Weak<Definition>,
+    pub(super) id: GraphId,
+    pub(super) kind: GraphKind,
+    /// Why there is no such graph any more.
+    pub(super) gone: OnceLock<Gone>,
+    /// Whether it is being recaptured, and nobody else's meanwhile.
+    pub(super) is_captured: AtomicBool,
+    pub(super) claims: Mutex<Claims>,
+}
+
+/// Why there is no such graph any more.
+#[derive(Clone, Copy)]
+pub(super) enum Gone {
+    /// The node is gone whose graph it was.
+    Removed,
+    /// It became part of another definition.
+    Moved,
+    /// It was being captured.
+    Abandoned,
+}
+
+/// Owning handles of a graph hold its definition.
+#[derive(Default)]
+pub(super) struct Claims {
+    pub(super) count: usize,
+    pub(super) definition: Option<Arc<Definition>>,
+}
+
+/// A node, as handles name it.
+pub(crate) struct NodeObject {
+    pub(super) header: Header,
+    pub(super) tree: Weak<Tree>,
+    pub(super) id: NodeId,
+    pub(super) node_type: NodeType,
+    pub(super) number: u32,
+    /// What it did last, once it was removed.
+    pub(super) last: OnceLock<Box<Parameters>>,
+}
+
+/// A condition, as handles name it.
+pub(crate) struct ConditionObject {
+    pub(super) header: Header,
+    pub(super) definition: Weak<Definition>,
+    pub(super) id: ConditionId,
+    pub(super) ended: OnceLock<()>,
+    /// The driver's number, from the first use on.
+    pub(super) native: OnceLock<u64>,
 }

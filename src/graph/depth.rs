@@ -3,7 +3,8 @@
 //! What goes through a graph goes through the graphs in it, here and in the driver, and needs some stack for each. Beyond a limit that no
 //! program comes near which means it, the stack of a thread would end.
 
-use super::state::{GraphId, GraphState, State};
+use super::definition::{GraphState, State};
+use super::ids::GraphId;
 use crate::object::error::{Error, Status};
 
 /// How many graphs stand around another one at most.

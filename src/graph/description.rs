@@ -1,8 +1,8 @@
 //! What objects of graphs are, in a few words: what can be told at once, without asking the driver or waiting for whoever changes the graph.
 
 use super::GraphKind;
-use super::object::{GraphObject, NodeObject};
-use super::state::{GraphId, NodeState, State};
+use super::definition::{GraphObject, NodeObject, NodeState, State};
+use super::ids::GraphId;
 use std::sync::Arc;
 
 impl NodeObject {

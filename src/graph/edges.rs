@@ -1,10 +1,9 @@
 //! Edges: which node comes after which.
 
 use super::cycle;
-use super::object::NodeObject;
+use super::definition::{NodeObject, State, Tree};
+use super::ids::{GraphId, NodeId};
 use super::present::{self, Wrong};
-use super::state::{GraphId, NodeId, State};
-use super::tree::Tree;
 use super::{Graph, Node, foreign, refusal, relations};
 use crate::driver::CallError;
 use crate::driver::calls::graph::definition::{PLAIN, RawEdge, RawGraph};

@@ -1,8 +1,8 @@
 //! Nodes and graphs that others made: found when somebody lists them.
 
-use super::object::GraphKind;
-use super::state::{GraphId, NodeId, NodeState, State};
-use super::tree::Tree;
+use super::definition::{NodeState, State, Tree};
+use super::ids::{GraphId, NodeId};
+use super::kind::GraphKind;
 use super::{below::list_below, conditional};
 use crate::driver::calls::graph::query;
 use crate::driver::sys::CUgraphNode;

@@ -2,15 +2,14 @@
 //!
 //! Nobody else has the handle of an inner graph before its definition is shared ([`Tree::share`]); until then none is listed.
 
-use super::Graph;
-use super::object::GraphObject;
-use super::state::{GraphId, GraphState, State};
-use super::tree::Tree;
+use super::definition::{Definition, GraphObject, GraphState, State, Tree};
+use super::ids::GraphId;
 use crate::driver::Driver;
 use crate::driver::sys::CUgraph;
 use crate::object::error::{Error, Status};
 use crate::object::owning::Taking;
 use crate::object::registry::Registry;
+use std::sync::Arc;
 
 /// The inner graphs of definitions that are shared.
 static INNER: Registry<GraphObject> = Registry::new();
@@ -54,12 +53,15 @@ impl Tree {
     }
 }
 
+/// An inner graph, with its definition.
+type Inner = (Arc<Definition>, Arc<GraphObject>);
+
 /// The inner graph with this native handle, if there is an object of it. Refuses to own it.
 pub(super) fn wrap_again(
     driver: &Driver,
     native: CUgraph,
     taking: Taking<'_>,
-) -> Result<Option<Graph>, Error> {
+) -> Result<Option<Inner>, Error> {
     let Some(object) = INNER.find(driver, native.addr()) else { return Ok(None) };
     let Some(definition) = object.definition.upgrade() else { return Ok(None) };
     // The driver may have used the handle again: under the lock of the definition the graph is there or not.
@@ -69,7 +71,7 @@ pub(super) fn wrap_again(
     };
     match (is_there, taking.is_to_own()) {
         (false, _) => Ok(None),
-        (true, false) => Ok(Some(Graph { definition, object })),
+        (true, false) => Ok(Some((definition, object))),
         (true, true) => {
             let refusal = format!(
                 "{object} is part of another graph, and is destroyed with its node; wrap it as CUSHIM_BORROWED, or clone it"

@@ -1,9 +1,10 @@
 //! A graph as JSON: what other programs draw pictures from, and compare.
 
+use super::definition::{State, Tree};
 use super::edges::EdgeData;
-use super::state::{GraphId, NodeId, State};
-use super::tree::Tree;
-use super::{Graph, GraphKind, foreign, read};
+use super::ids::{GraphId, NodeId};
+use super::kind::GraphKind;
+use super::{Graph, foreign, read};
 use crate::driver::file;
 use crate::object::error::{Error, Status};
 use crate::op::node::{KeptMemory, Parameters};

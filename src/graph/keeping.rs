@@ -1,6 +1,7 @@
 //! Who keeps what nodes use: the definition, as long as nobody else can have the driver's graph; the driver's graph afterwards.
 
-use super::state::{GraphId, State};
+use super::definition::State;
+use super::ids::GraphId;
 use crate::driver::CallError;
 use crate::op::attachment::{Attachment, Keeper, Lent, Prepared, let_go_of};
 use crate::op::node::Holds;

@@ -1,7 +1,7 @@
 //! A graph for the time of a call, for which nothing is counted where its handle holds it.
 
 use super::Graph;
-use super::object::GraphObject;
+use super::definition::GraphObject;
 use crate::object::error::Error;
 use crate::object::handle::Ref;
 use std::marker::PhantomData;
@@ -15,6 +15,14 @@ pub(crate) struct Lent<'g> {
     /// Whether it holds the definition; otherwise an owning handle does that cannot let go meanwhile.
     holds: bool,
     lender: PhantomData<&'g GraphObject>,
+}
+
+impl Graph {
+    /// The graph that a handle names, for the time of a call.
+    #[inline]
+    pub(crate) fn lent<'g>(object: &'g Ref<'_, GraphObject>) -> Result<Lent<'g>, Error> {
+        Lent::of(object)
+    }
 }
 
 impl<'g> Lent<'g> {

@@ -5,11 +5,12 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `definition`, `tree`, `state` | who holds a definition; its lock; what is known of its graphs and nodes |
+//! | `definition`, `ids`, `kind` | a definition and all that is in it, as data; by what its parts are named; what sorts there are |
+//! | `tree`, `state` | its lock, and who holds it; what is known of its graphs and nodes |
 //! | `by_node`, `by_address` | what is known by node, and by native handle |
 //! | `outline` | the nodes in the driver's order |
 //! | `object` | what handles of graphs, nodes and conditions name |
-//! | `add`, `remove`, `set` | nodes are added, removed and changed |
+//! | `add`, `predecessors`, `remove`, `set` | nodes are added, removed and changed |
 //! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
 //! | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
 //! | `inner` | child graphs and bodies by their native handles |
@@ -23,8 +24,8 @@
 //! | `setters` | kernels that set conditions of graphs around theirs |
 //! | `updatable` | kernel nodes that kernels update |
 //! | `unasked` | captured nodes that the driver was not asked for yet |
-//! | `exec` | what is instantiated from a definition |
-//! | `builder` | graphs that are captured from streams |
+//! | `exec`, `instance` | what is instantiated from a definition; as the definition knows it |
+//! | `builder`, `recorder` | graphs that are captured from streams; a capture, as the definition knows it |
 //! | `memory` | the memory that a device keeps for graphs |
 
 mod add;
@@ -44,9 +45,12 @@ mod description;
 mod edges;
 mod exec;
 mod foreign;
+mod ids;
 mod inner;
+mod instance;
 mod json;
 mod keeping;
+mod kind;
 #[cfg(feature = "capi")]
 mod lent;
 mod memory;
@@ -55,8 +59,10 @@ mod node;
 mod object;
 mod outline;
 mod owner;
+mod predecessors;
 mod present;
 mod read;
+mod recorder;
 mod refusal;
 mod relations;
 mod remove;
@@ -71,40 +77,35 @@ mod updatable;
 #[cfg(feature = "capi")]
 pub(crate) use crate::driver::calls::graph::query::Toward;
 #[cfg(feature = "capi")]
-pub(crate) use add::{Added, Predecessors};
+pub(crate) use add::Added;
 pub use builder::{Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Embedding};
-#[cfg(feature = "capi")]
-pub(crate) use condition::ConditionObject;
 pub use condition::{Condition, ConditionOptions};
-pub use conditional::ConditionalKind;
+#[cfg(feature = "capi")]
+pub(crate) use definition::ConditionObject;
+pub(crate) use definition::GraphObject;
+#[cfg(feature = "capi")]
+pub(crate) use definition::NodeObject;
 #[cfg(feature = "capi")]
 pub(crate) use edges::EdgeOf;
 pub use edges::{Edge, EdgeData};
 pub use exec::{Exec, ExecOptions, InstantiateFailure, InstantiateReason, UpdateFailure, UpdateReason};
 pub use json::JsonOptions;
+pub use kind::{ConditionalKind, GraphKind};
 pub use memory::GraphMemory;
 pub use node::Node;
-pub use object::GraphKind;
-pub(crate) use object::GraphObject;
 #[cfg(feature = "capi")]
-pub(crate) use object::NodeObject;
+pub(crate) use predecessors::Predecessors;
 
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::{Driver, file, sys};
 use crate::object::error::{Error, Status};
-#[cfg(feature = "capi")]
-use crate::object::handle::Ref;
 use crate::object::owning::{Ownership, Taking};
-use definition::Definition;
-#[cfg(feature = "capi")]
-pub(crate) use lent::Lent;
+use definition::{Definition, State, Tree};
 use parking_lot::MutexGuard;
-use state::State;
 use std::ffi::CStr;
 use std::fmt;
 use std::sync::Arc;
-use tree::Tree;
 
 /// A graph: the whole of a definition, the graph of a child graph node, or a body of a conditional node. Each of them holds the
 /// whole definition.
@@ -166,8 +167,8 @@ impl Graph {
             {
                 return Ok(Self { definition, object: Arc::clone(tree.root()) });
             }
-            if let Some(inner) = inner::wrap_again(context.driver(), native, taking)? {
-                return Ok(inner);
+            if let Some((definition, object)) = inner::wrap_again(context.driver(), native, taking)? {
+                return Ok(Self { definition, object });
             }
             // SAFETY: the caller vouches for the handle.
             let raw = unsafe { RawGraph::adopt(context.table(), native) };
@@ -182,13 +183,6 @@ impl Graph {
     fn new(context: &Arc<Context>, native: RawGraph, ownership: Ownership) -> Self {
         let (definition, object) = Tree::around(context, native, ownership);
         Self { definition, object }
-    }
-
-    /// The graph that a handle names, for the time of a call.
-    #[cfg(feature = "capi")]
-    #[inline]
-    pub(crate) fn lent<'g>(object: &'g Ref<'_, GraphObject>) -> Result<Lent<'g>, Error> {
-        Lent::of(object)
     }
 
     /// The graph that a handle names.
@@ -229,27 +223,6 @@ impl Graph {
         let mut state = self.lock()?;
         self.definition.tree.share(&mut state)?;
         Ok(state.graph(self.object.id).native.handle())
-    }
-
-    /// The node whose child graph or body it is; `None` for the root.
-    ///
-    /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the graph was removed.
-    pub fn parent(&self) -> Result<Option<Node>, Error> {
-        let mut state = self.lock()?;
-        let parent = state.graph(self.object.id).parent;
-        Ok(parent.map(|parent| Node::of(&self.definition.tree, &mut state, parent)))
-    }
-
-    /// The nodes, in the driver's order.
-    ///
-    /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's.
-    pub fn nodes(&self) -> Result<Vec<Node>, Error> {
-        let tree = &self.definition.tree;
-        let mut state = self.lock()?;
-        let nodes = foreign::list(tree, &mut state, self.object.id)?;
-        Ok(nodes.into_iter().map(|id| Node::of(tree, &mut state, id)).collect())
     }
 
     /// Writes the graph as text for Graphviz; `flags` are the driver's `CU_GRAPH_DEBUG_DOT_FLAGS_*`.

@@ -3,10 +3,8 @@
 //! The driver keeps graph and nodes as they are; here they change their definition, and so their objects: handles of before
 //! tell that the graph was moved.
 
-use super::condition::ConditionId;
-use super::object::GraphObject;
-use super::state::{GraphId, GraphState, NodeId, NodeState, Remembered, State};
-use super::tree::Tree;
+use super::definition::{GraphObject, GraphState, NodeState, Remembered, State, Tree};
+use super::ids::{ConditionId, GraphId, NodeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 

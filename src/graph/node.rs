@@ -1,10 +1,8 @@
 //! One node.
 
-use super::definition::Definition;
-use super::object::{GraphObject, NodeObject};
-use super::state::{NodeId, State};
-use super::tree::Tree;
-use super::{Graph, read};
+use super::definition::{Definition, GraphObject, NodeObject, State, Tree};
+use super::ids::NodeId;
+use super::{Graph, foreign, read};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::driver::sys::{self, CUgraphNode};
@@ -19,6 +17,29 @@ use std::sync::Arc;
 pub struct Node {
     pub(super) tree: Arc<Tree>,
     pub(super) object: Arc<NodeObject>,
+}
+
+impl Graph {
+    /// The node whose child graph or body it is; `None` for the root.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the graph was removed.
+    pub fn parent(&self) -> Result<Option<Node>, Error> {
+        let mut state = self.lock()?;
+        let parent = state.graph(self.object.id).parent;
+        Ok(parent.map(|parent| Node::of(&self.definition.tree, &mut state, parent)))
+    }
+
+    /// The nodes, in the driver's order.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's.
+    pub fn nodes(&self) -> Result<Vec<Node>, Error> {
+        let tree = &self.definition.tree;
+        let mut state = self.lock()?;
+        let nodes = foreign::list(tree, &mut state, self.object.id)?;
+        Ok(nodes.into_iter().map(|id| Node::of(tree, &mut state, id)).collect())
+    }
 }
 
 impl Node {

@@ -3,9 +3,9 @@
 //! The objects belong to their definition and hold nothing of it. Who holds a definition is told apart from its objects:
 //! [`Graph`](super::Graph) does, and so does each claim on a graph.
 
-use super::definition::Definition;
-use super::state::{GraphId, NodeId};
-use super::tree::Tree;
+use super::definition::{Definition, Gone, GraphObject, NodeObject, Tree};
+use super::ids::{GraphId, NodeId};
+use super::kind::GraphKind;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::in_place::arc_of;
@@ -14,48 +14,6 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
-
-/// What a graph is in its definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GraphKind {
-    /// The whole.
-    Root,
-    /// The graph of a child graph node.
-    Child,
-    /// One of the graphs that a conditional node runs, by its number.
-    Body(u32),
-}
-
-/// A graph, as handles name it.
-pub(crate) struct GraphObject {
-    header: Header,
-    pub(super) definition: Weak<Definition>,
-    pub(super) id: GraphId,
-    pub(super) kind: GraphKind,
-    /// Why there is no such graph any more.
-    gone: OnceLock<Gone>,
-    /// Whether it is being recaptured, and nobody else's meanwhile.
-    is_captured: AtomicBool,
-    claims: Mutex<Claims>,
-}
-
-/// Why there is no such graph any more.
-#[derive(Clone, Copy)]
-enum Gone {
-    /// The node is gone whose graph it was.
-    Removed,
-    /// It became part of another definition.
-    Moved,
-    /// It was being captured.
-    Abandoned,
-}
-
-/// Owning handles of a graph hold its definition.
-#[derive(Default)]
-struct Claims {
-    count: usize,
-    definition: Option<Arc<Definition>>,
-}
 
 object!(GraphObject: Graph, header, claimed, let_go);
 
@@ -168,17 +126,6 @@ impl fmt::Display for GraphObject {
             None => Ok(()),
         }
     }
-}
-
-/// A node, as handles name it.
-pub(crate) struct NodeObject {
-    header: Header,
-    pub(super) tree: Weak<Tree>,
-    pub(super) id: NodeId,
-    node_type: NodeType,
-    number: u32,
-    /// What it did last, once it was removed.
-    last: OnceLock<Box<Parameters>>,
 }
 
 object!(NodeObject: Node, header);

@@ -1,6 +1,6 @@
 //! The nodes of a definition in the driver's order, by which two definitions are compared node by node.
 
-use super::by_node::NodeId;
+use super::ids::NodeId;
 use crate::op::node::NodeType;
 
 /// The nodes of a graph and of all graphs below it, graph by graph, in the driver's order.

@@ -1,7 +1,6 @@
 //! What the driver says of nodes that others made.
 
-use super::state::NodeState;
-use super::tree::Tree;
+use super::definition::{NodeState, Tree};
 use crate::driver::CallError;
 use crate::driver::calls::graph::query;
 use crate::driver::sys::CUgraphNode;

@@ -1,9 +1,8 @@
 //! Why something cannot be done with a graph: the driver's own answer is one number for nearly everything.
 
-use super::add::Predecessors;
-use super::builder::Capture;
-use super::object::NodeObject;
-use super::state::State;
+use super::definition::{NodeObject, State};
+use super::predecessors::Predecessors;
+use super::recorder::Recorder;
 use crate::driver::sys;
 use crate::object::error::{Error, Status};
 use crate::op::node::Parameters;
@@ -65,7 +64,7 @@ pub(super) fn of_updatable(failure: Error, name: Option<String>, limit: &str) ->
 
 /// A node that was not removed, while this captures into its graph.
 #[cold]
-pub(super) fn of_captured(failure: Error, capture: Option<Arc<Capture>>) -> Error {
+pub(super) fn of_captured(failure: Error, capture: Option<Arc<dyn Recorder>>) -> Error {
     match capture.filter(|_| failure.status.0 == sys::CUDA_ERROR_ILLEGAL_STATE.0) {
         Some(capture) => add(
             failure,

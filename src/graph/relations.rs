@@ -7,7 +7,7 @@
 //!
 //! This lock is the innermost: it is held for one call of the driver, in which no definition is locked or destroyed.
 
-use super::state::State;
+use super::definition::State;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static RELATIONS: RwLock<()> = RwLock::new(());

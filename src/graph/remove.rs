@@ -1,9 +1,9 @@
 //! Removing nodes.
 
 use super::Node;
-use super::builder::Capture;
-use super::state::{GraphId, NodeId, NodeState, Remembered, State};
-use super::tree::Tree;
+use super::definition::{NodeState, Remembered, State, Tree};
+use super::ids::{GraphId, NodeId};
+use super::recorder::Recorder;
 use super::{read, refusal, relations, updatable};
 use crate::driver::CallError;
 use crate::driver::calls::graph::node as calls;
@@ -31,7 +31,7 @@ impl Node {
         let id = self.object.id;
         if let Some(capture) = state.capture_below(id) {
             drop(state);
-            return Err(self.captured_below(&capture));
+            return Err(self.captured_below(capture.as_ref()));
         }
         if tree.check_contexts(&state, self.object.as_ref()).is_ok() {
             read_last(tree, &mut state, id);
@@ -55,7 +55,7 @@ impl Node {
 
     /// The driver would take the graph away from under the capture, and crash on what comes next there (measured on 580).
     #[cold]
-    fn captured_below(&self, capture: &Capture) -> Error {
+    fn captured_below(&self, capture: &dyn Recorder) -> Error {
         let refusal = format!(
             "{} cannot be removed while {} captures into a graph in it; end that (cushim_builder_end) first",
             self.object,

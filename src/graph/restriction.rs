@@ -1,7 +1,7 @@
 //! What a graph cannot hold, where the driver would say so late, or not at all.
 
-use super::state::{GraphId, State};
-use super::tree::Tree;
+use super::definition::{State, Tree};
+use super::ids::GraphId;
 use super::updatable;
 use crate::context::Context;
 use crate::driver::Version;

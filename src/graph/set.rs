@@ -1,9 +1,8 @@
 //! Changing what a node does.
 
 use super::add::has_attributes;
-use super::object::NodeObject;
-use super::state::{NodeId, State};
-use super::tree::Tree;
+use super::definition::{NodeObject, State, Tree};
+use super::ids::NodeId;
 use super::{Node, condition, keeping, read, refusal, relations, restriction, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::node as calls;

@@ -2,8 +2,8 @@
 //! loses the context.
 
 use super::Graph;
-use super::condition::ConditionState;
-use super::state::{GraphId, State};
+use super::definition::{ConditionState, State};
+use super::ids::GraphId;
 use crate::object::error::{Error, Status};
 use crate::op::node::Parameters;
 

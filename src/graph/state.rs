@@ -1,85 +1,27 @@
 //! What is known of the graphs and nodes of one definition.
 
-use super::add::Last;
-use super::builder::Capture;
-use super::by_address::ByAddress;
-pub(super) use super::by_node::{ByNode, NodeId};
-use super::condition::{ConditionId, ConditionState};
-use super::conditional::ConditionalKind;
-use super::exec::{Kept, Removed};
-use super::object::{GraphObject, NodeObject};
+use super::by_node::ByNode;
+use super::definition::{
+    ConditionState, GraphObject, GraphState, NodeObject, NodeState, Remembered, RememberedObject, State,
+    Tree, Unasked,
+};
+use super::ids::{GraphId, NodeId};
+use super::instance::{Instance, Removed};
 use super::outline::Outline;
-use super::tree::Tree;
-use super::unasked::Unasked;
+use super::recorder::Recorder;
 use crate::context::Context;
-use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraphNode;
-use crate::object::error::{Error, Status};
+use crate::object::error::{Error, Status, Subject};
 use crate::op::attachment::Attachment;
 use crate::op::node::{KeptArguments, NodeType, Parameters};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
-/// A graph of a definition: the root, a child graph, or a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct GraphId(pub(super) u32);
-
-impl GraphId {
-    pub(super) const ROOT: Self = Self(0);
-}
-
-/// What is known of a graph.
-pub(super) struct GraphState {
-    pub(super) native: RawGraph,
-    /// The node whose child graph or body it is; `None` for the root.
-    pub(super) parent: Option<NodeId>,
-    pub(super) object: Arc<GraphObject>,
-    pub(super) nodes: Vec<NodeId>,
-    /// How many graphs stand around it.
-    pub(super) depth: u32,
-    /// Whether it is a body, or stands below one.
-    pub(super) is_in_body: bool,
-    /// Whether every edge leads from a node to one that was made later, so that an edge which does so closes no cycle.
-    pub(super) is_ordered: bool,
-    /// When its edges were changed last ([`State::edges_edited`]); 0: never, but for those that nodes came with.
-    pub(super) edges_edited: u64,
-    /// Whether an edge or a node was ever removed: then nodes that no other follows need not have become so in the order of nodes.
-    pub(super) is_cut: bool,
-    /// What captures into it, or did.
-    pub(super) captured_by: Weak<Capture>,
-}
-
 impl GraphState {
     /// What captures into it.
-    pub(super) fn capture(&self) -> Option<Arc<Capture>> {
-        self.captured_by.upgrade().filter(|capture| !capture.is_over())
+    pub(super) fn capture(&self) -> Option<Arc<dyn Recorder>> {
+        self.captured_by.as_ref()?.upgrade().filter(|capture| !capture.is_over())
     }
-}
-
-/// What is known of a node.
-pub(super) struct NodeState {
-    pub(super) native: CUgraphNode,
-    pub(super) graph: GraphId,
-    /// Where it stands among the nodes of its graph here.
-    pub(super) position: u32,
-    /// By this it is named; greater for what was made later.
-    pub(super) number: u32,
-    pub(super) parameters: Parameters,
-    /// Whether the parameters are what this library gave. Of somebody else's node only the type is known.
-    pub(super) is_ours: bool,
-    /// The context in which it runs; `None` for that of the definition.
-    pub(super) context: Option<Arc<Context>>,
-    pub(super) attachment: Option<Attachment>,
-    /// What handles name, once somebody asked.
-    pub(super) object: Option<Arc<NodeObject>>,
-    /// The child graph, or the bodies.
-    pub(super) inner: Box<[GraphId]>,
-    /// The condition of a conditional node.
-    pub(super) condition: Option<ConditionId>,
-    /// How it decides.
-    pub(super) kind: Option<ConditionalKind>,
-    /// Whether it is the library's own, and nobody is told of it.
-    pub(super) is_hidden: bool,
 }
 
 impl NodeState {
@@ -128,69 +70,6 @@ impl NodeState {
     pub(super) fn node_type(&self) -> NodeType {
         self.parameters.node_type()
     }
-}
-
-// SAFETY: the driver's nodes may be used from every thread, by one at a time: whoever holds the lock of the definition.
-unsafe impl Send for NodeState {}
-// SAFETY: as above.
-unsafe impl Sync for NodeState {}
-
-/// The graphs and nodes of one definition, all under one lock.
-pub(super) struct State {
-    graphs: Vec<Option<GraphState>>,
-    nodes: ByNode<NodeState>,
-    /// How many numbers nodes were given, and which of them are free again.
-    numbers: u32,
-    free: Vec<NodeId>,
-    /// How many nodes there ever were.
-    made: u32,
-    /// How often edges of one of the graphs were changed.
-    edges_edited: u64,
-    /// How often a node was listed or taken off the list, or edges were changed.
-    edits: u64,
-    /// The nodes in the driver's order, and how many edits there had been when they were listed.
-    outline: Option<(u64, Arc<Outline>)>,
-    /// Nodes by their native handles, once somebody asked for one.
-    by_native: Option<ByAddress<NodeId>>,
-    pub(super) conditions: Vec<ConditionState>,
-    /// The contexts in which nodes ran at any time, apart from the definition's own.
-    contexts: Vec<Arc<Context>>,
-    /// The parameters that kernels have, and the bytes of their values.
-    parameters: HashMap<Arc<str>, u32>,
-    /// Handles of what was removed last; they still tell what it was.
-    removed: VecDeque<Remembered>,
-    /// What is instantiated from the definition.
-    pub(super) execs: Vec<Weak<Kept>>,
-    /// How many nodes allocate or free.
-    pub(super) allocating: u32,
-    /// Whether something was ever made of the definition, or it of another one: see [`relations`](super::relations).
-    pub(super) has_relatives: bool,
-    /// The node whose handle was given out last, if it is there.
-    pub(super) last: Option<Last>,
-    /// What graphs keep for nodes that nobody could tell when they were captured.
-    pub(super) unplaced: Vec<(GraphId, Attachment)>,
-    /// Whether others can have the driver's graph. Then that keeps what nodes use, and not the definition.
-    pub(super) is_shared: bool,
-    /// Nodes that the driver was not asked for yet.
-    pub(super) unasked: Unasked,
-    /// Whether a builder makes it: its first capture is under way.
-    pub(super) is_new: bool,
-    /// Whether a recapture ended without it: the driver's nodes are gone, or nobody knows what they are.
-    is_lost: bool,
-}
-
-/// Something that was removed, or moved to another definition, and whose handles still tell what it was.
-#[allow(dead_code, reason = "kept for its handles")]
-pub(super) struct Remembered {
-    object: RememberedObject,
-    /// The definition that it was moved from, by which nodes tell what they were.
-    from: Option<Arc<Tree>>,
-}
-
-#[allow(dead_code, reason = "kept for their handles")]
-enum RememberedObject {
-    Graph(Arc<GraphObject>),
-    Node(Arc<NodeObject>),
 }
 
 impl Remembered {
@@ -392,7 +271,7 @@ impl State {
     }
 
     /// What captures into a graph below a node.
-    pub(super) fn capture_below(&self, node: NodeId) -> Option<Arc<Capture>> {
+    pub(super) fn capture_below(&self, node: NodeId) -> Option<Arc<dyn Recorder>> {
         self.node(node).inner.iter().find_map(|graph| {
             let graph = self.graph(*graph);
             graph.capture().or_else(|| graph.nodes.iter().find_map(|node| self.capture_below(*node)))
@@ -547,21 +426,22 @@ impl State {
     }
 
     /// The instances in which a node is.
-    fn execs_with(&self, number: u32) -> impl Iterator<Item = Arc<Kept>> {
+    fn execs_with(&self, number: u32) -> impl Iterator<Item = Arc<Instance>> {
         self.execs.iter().filter_map(Weak::upgrade).filter(move |exec| number < exec.born)
     }
 
     /// A node is about to be changed, which instances go on with as it is.
     pub(super) fn keep_for_execs(&self, id: NodeId) {
         let node = self.node(id);
-        self.execs_with(node.number).for_each(|exec| exec.changes(id, node));
+        self.execs_with(node.number).for_each(|exec| exec.changes(id, &node.parameters, &node.context));
     }
 
     /// A node is about to be removed.
     fn remove_for_execs(&self, id: NodeId) {
         let node = self.node(id);
         self.execs_with(node.number).for_each(|exec| {
-            let (object, within) = (node.object.clone(), self.with_those_above(node.graph).collect());
+            let object = node.object.clone().map(|object| object as Arc<dyn Subject + Send + Sync>);
+            let within = self.with_those_above(node.graph).collect();
             let parameters = node.parameters.clone();
             exec.removes(Removed { id, object, number: node.number, within, parameters });
         });

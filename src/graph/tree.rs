@@ -1,9 +1,9 @@
 //! A definition: a graph with all graphs below it, under one lock.
 
-use super::definition::Definition;
-use super::object::{GraphKind, GraphObject, NodeObject};
+use super::definition::{Definition, GraphObject, GraphState, NodeObject, NodeState, State, Tree};
+use super::ids::{GraphId, NodeId};
+use super::kind::GraphKind;
 use super::relations;
-use super::state::{GraphId, GraphState, NodeId, NodeState, State};
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraph;
@@ -15,22 +15,6 @@ use crate::object::registry::Registry;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
-
-/// A graph with all graphs below it: those of its child graph nodes and the bodies of its conditional nodes. One lock guards
-/// all of it, so that edits from several threads do not mix.
-pub(super) struct Tree {
-    context: Arc<Context>,
-    /// A number that no other definition of the process has, and no recapture of one.
-    number: u64,
-    /// Whether the driver's definition is destroyed with this.
-    owning: Owning,
-    state: Mutex<State>,
-    definition: OnceLock<Weak<Definition>>,
-    /// What the definition is called.
-    root: OnceLock<Arc<GraphObject>>,
-    /// Weakly this.
-    this: Weak<Tree>,
-}
 
 /// How many definitions, and recaptures of definitions, there ever were.
 static MADE: AtomicU64 = AtomicU64::new(1);
@@ -98,7 +82,7 @@ impl Tree {
             is_ordered: ownership == Ownership::Owned,
             edges_edited: 0,
             is_cut: false,
-            captured_by: Weak::new(),
+            captured_by: None,
         };
         tree.lock().list_graph(root);
         (definition, object)
@@ -359,5 +343,14 @@ impl Drop for Tree {
             state.let_go();
             context.released(destroyed, object)
         });
+    }
+}
+
+impl Drop for Definition {
+    fn drop(&mut self) {
+        // Otherwise it ends with this.
+        if Arc::strong_count(&self.tree) > 1 {
+            self.tree.end_use();
+        }
     }
 }

@@ -5,24 +5,12 @@
 //! 580). That is held against those that it was asked for one by one; where it does not fit, they are nodes of which only the driver
 //! knows what they do, and what they keep the graph keeps as a whole.
 
-use super::state::{GraphId, NodeState, State};
+use super::definition::{NodeState, State, Unasked};
+use super::ids::GraphId;
 use crate::driver::Table;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::{CUgraphNode, CUstream};
 use crate::op::capture::is_valid;
-
-/// Nodes of the root whose native handles are NULL yet.
-#[derive(Default)]
-pub(super) struct Unasked {
-    count: usize,
-    /// The stream that is captured; NULL once that has ended.
-    stream: CUstream,
-    /// Whether somebody has asked so often that the driver is asked for each node.
-    is_over: bool,
-}
-
-// SAFETY: the stream is used under the lock of the definition, and its capture keeps it.
-unsafe impl Send for Unasked {}
 
 impl State {
     /// Whether the node that is captured next need not be asked for.

@@ -1,13 +1,13 @@
 //! Kernel nodes that kernels update: their handle, and what the driver does not do to graphs that have such nodes.
 
-use super::restriction::require;
-use super::state::{NodeId, NodeState, State};
-use super::tree::Tree;
+use super::definition::{NodeState, State, Tree};
+use super::ids::NodeId;
 use super::{Graph, Node};
 use crate::driver::Version;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::{self, CUgraphDeviceNode, CUlaunchAttribute, CUlaunchAttributeValue};
 use crate::object::error::{Error, Status};
+use crate::op::node::require;
 use crate::op::node::{KernelParameters, NodeType, Parameters};
 
 impl Node {
@@ -40,7 +40,7 @@ impl Node {
 }
 
 fn check_version(tree: &Tree) -> Result<(), Error> {
-    require(tree, "a device-updatable node", Version::from_number(12040))
+    require(tree.driver(), "a device-updatable node", Version::from_number(12040))
 }
 
 /// Refuses the attribute where the driver is too old for it.

@@ -1,8 +1,8 @@
 //! The branches of a capture: its own stream, and those that became part of it.
 
-use super::member;
-use crate::driver::Table;
+use crate::driver::calls::graph::capture::info;
 use crate::driver::sys::CUgraphNode;
+use crate::driver::{CallError, Table};
 use crate::object::error::Error;
 use crate::op::capture::Clock;
 use crate::stream::Stream;
@@ -32,7 +32,7 @@ impl Branch {
     }
 
     fn asks(&mut self, table: &Table) {
-        match self.is_known().then(|| member::tail(table, &self.stream)) {
+        match self.is_known().then(|| tail(table, &self.stream)) {
             None => {}
             Some(Ok(end)) if end == self.end => {}
             Some(Ok(end)) => {
@@ -46,7 +46,7 @@ impl Branch {
 
     /// Takes what comes last in it now for no work of its own.
     fn has_waited(&mut self, table: &Table) {
-        if let Ok(end) = member::tail(table, &self.stream) {
+        if let Ok(end) = tail(table, &self.stream) {
             self.end = end;
         }
     }
@@ -176,4 +176,11 @@ impl Branches {
     pub(super) fn take(&mut self) -> Self {
         Self(std::mem::take(&mut self.0))
     }
+}
+
+/// What the next operation in a stream under capture comes after.
+pub(super) fn tail(table: &Table, stream: &Stream) -> Result<Vec<CUgraphNode>, CallError> {
+    let info = info(table, stream.raw().handle())?;
+    // SAFETY: nothing was called on the stream since; whoever captures holds the lock of the definition.
+    Ok(unsafe { info.dependencies() })
 }

@@ -3,28 +3,31 @@
 
 mod after_all;
 mod begin;
+mod beside;
+mod counted;
 mod end;
+mod invalid;
 mod left;
 mod recapture;
 mod tail;
 
-use after_all::Beside;
-use begin::Counted;
-pub(super) use begin::Target;
-pub(super) use end::sink_ends;
+use crate::graph::definition::{GraphObject, NodeState, State, Tree};
+use crate::graph::ids::{GraphId, NodeId};
+use crate::graph::recorder::Recorder;
+pub(super) use begin::{Body, Target};
+use beside::Beside;
+use counted::Counted;
 use left::Left;
 
 use super::branches::Branches;
+use super::builds::Builds;
 use super::member::Member;
-use super::{Builder, CaptureMode};
+use super::mode::CaptureMode;
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED};
 use crate::driver::{CallError, Table};
 use crate::event::{Event, HeldMark};
-use crate::graph::object::GraphObject;
-use crate::graph::state::{NodeId, NodeState, State};
-use crate::graph::tree::Tree;
 use crate::graph::{Graph, condition, keeping, relations, restriction};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
@@ -45,7 +48,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// A capture that is under way, or is over.
-pub(in crate::graph) struct Capture {
+pub(super) struct Capture {
     /// What is captured into.
     pub(super) graph: Graph,
     stream: Arc<Stream>,
@@ -65,7 +68,7 @@ pub(in crate::graph) struct Capture {
     parts: Mutex<Parts>,
     /// Whoever locks it has the lock of the definition.
     branches: Mutex<Branches>,
-    builder: Weak<Builder>,
+    builder: Weak<dyn Builds>,
     /// Of a body: the capture in which its conditional node was added.
     outer: Weak<Self>,
     this: Weak<Self>,
@@ -95,13 +98,13 @@ impl Capture {
         self.this.clone()
     }
 
-    pub(in crate::graph) fn is_over(&self) -> bool {
-        self.over.load(Relaxed)
+    /// The same for the definition.
+    fn as_recorder(&self) -> Weak<dyn Recorder> {
+        self.this.clone()
     }
 
-    /// Who captures, for messages.
-    pub(in crate::graph) fn builder(&self) -> String {
-        self.builder.upgrade().map_or_else(|| "a builder".to_owned(), |builder| builder.to_string())
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
     }
 
     pub(super) fn tree(&self) -> &Arc<Tree> {
@@ -117,12 +120,10 @@ impl Capture {
     }
 
     /// Remembers a builder that was forked, by which messages name what it captures.
-    pub(super) fn was_forked(&self, fork: &Arc<Builder>) {
+    pub(super) fn was_forked(&self, fork: Weak<dyn Builds>, stream: &Arc<Stream>) {
         let mut parts = self.parts.lock();
-        if let Some(member) =
-            parts.members.iter_mut().find(|member| Arc::ptr_eq(&member.stream, &fork.stream))
-        {
-            member.fork = Some(Arc::downgrade(fork));
+        if let Some(member) = parts.members.iter_mut().find(|member| Arc::ptr_eq(&member.stream, stream)) {
+            member.fork = Some(fork);
         }
     }
 
@@ -352,7 +353,7 @@ impl Capture {
         let (Some(shared), Some(this)) = (stream.shared(), self.this.upgrade()) else { return wait() };
         // To wait for all of another context than the capture's would invalidate the capture, too.
         let is_elsewhere = !Arc::ptr_eq(stream.context(), self.stream.context());
-        let patience = if is_elsewhere { begin::PATIENCE_OF_JOIN } else { Duration::ZERO };
+        let patience = if is_elsewhere { counted::PATIENCE_OF_JOIN } else { Duration::ZERO };
         let join = |is_blocking| -> Result<Option<bool>, Error> {
             let counted = Counted::new(stream, is_blocking, patience);
             wait()?;
@@ -365,7 +366,7 @@ impl Capture {
         } else {
             let sink = Arc::new(Sink(this));
             stream.may_begin_capture(|Blocking(is_blocking)| {
-                begin::let_others_leave(stream, begin::PATIENCE_OF_JOIN);
+                counted::let_others_leave(stream, counted::PATIENCE_OF_JOIN);
                 Ok(join(is_blocking)?.map(|is_blocking| (is_blocking, sink as Arc<dyn Exposed>)))
             })?
         };
@@ -408,6 +409,20 @@ impl Capture {
             OUTSIDE
         };
         Err(stream.under_capture(&format!("{what} {why}")))
+    }
+}
+
+impl Recorder for Capture {
+    fn is_over(&self) -> bool {
+        Self::is_over(self)
+    }
+
+    fn graph_is_invalid(&self) -> bool {
+        self.has_invalid_graph()
+    }
+
+    fn builder(&self) -> String {
+        self.builder.upgrade().map_or_else(|| "a builder".to_owned(), |builder| builder.to_string())
     }
 }
 
@@ -535,7 +550,7 @@ struct CheckedNode {
 impl CheckedNode {
     fn of(
         tree: &Tree,
-        graph: crate::graph::state::GraphId,
+        graph: GraphId,
         stream: &Stream,
         operation: &mut dyn Capturable,
     ) -> Result<Self, Error> {
@@ -587,6 +602,6 @@ fn holds(operation: &mut dyn Capturable) -> Holds {
 
 /// Nobody can tell which node it was: the graph as a whole keeps what it uses.
 #[cold]
-fn keep_for_graph(state: &mut State, graph: crate::graph::state::GraphId, attachment: Option<Attachment>) {
+fn keep_for_graph(state: &mut State, graph: GraphId, attachment: Option<Attachment>) {
     state.unplaced.extend(attachment.map(|attachment| (graph, attachment)));
 }

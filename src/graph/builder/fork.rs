@@ -1,6 +1,6 @@
 //! Builders that work beside each other in one capture: forked from one, and joined into one.
 
-use super::state::Phase;
+use super::phase::Phase;
 use super::{Builder, BuilderKind, Of};
 use crate::event::{Event, EventOptions};
 use crate::object::error::{Error, Status};
@@ -32,7 +32,7 @@ impl Builder {
         let forked = |stream: Arc<Stream>| {
             let phase = Phase::Capturing(Arc::clone(&capture));
             let fork = Self::new(BuilderKind::Forked, self.mode, Of::Builder(stream), None, phase);
-            capture.was_forked(&fork);
+            capture.was_forked(fork.this.clone(), &fork.stream);
             fork
         };
         Ok(streams.into_iter().map(forked).collect())

@@ -1,19 +1,12 @@
 //! Graphs and conditional nodes in what is captured.
 
-use super::capture::Capture;
-use super::state::Phase;
+use super::capture::Body;
+use super::phase::Phase;
 use super::{Builder, BuilderKind, Of};
 use crate::graph::{Condition, ConditionOptions, ConditionalKind, Graph, Node};
 use crate::object::error::Error;
 use crate::stream::{Stream, StreamOptions};
-use std::sync::{Arc, Weak};
-
-/// A body of a conditional node that was captured.
-pub(super) struct Body {
-    pub(super) graph: Graph,
-    /// The capture that the node is part of.
-    pub(super) outer: Weak<Capture>,
-}
+use std::sync::Arc;
 
 /// How a graph is embedded in what a builder captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Streams that became part of a capture, because they waited for an event of it.
 
-use super::capture::sink_ends;
-use super::{Builder, BuilderState};
-use crate::driver::calls::graph::capture::info;
+use super::branches::tail;
+use super::builds::Builds;
 use crate::driver::calls::graph::query::{self, Toward};
 use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
@@ -22,7 +21,7 @@ pub(super) struct Member {
     /// Whether it waits for the legacy default stream.
     is_blocking: bool,
     /// The builder that was forked to capture it; `None` of a stream that waited for an event.
-    pub(super) fork: Option<Weak<Builder>>,
+    pub(super) fork: Option<Weak<dyn Builds>>,
 }
 
 /// Work of members that is not joined.
@@ -86,7 +85,7 @@ impl Member {
     }
 
     fn can_be_joined(&self) -> bool {
-        let captures = |fork: Arc<Builder>| fork.state() == BuilderState::Capturing;
+        let captures = |fork: Arc<dyn Builds>| fork.captures();
         self.fork.as_ref().is_none_or(|fork| fork.upgrade().is_some_and(captures))
     }
 
@@ -135,14 +134,7 @@ impl Joined {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        sink_ends(&self.stream);
+        self.stream.capture_ends();
         self.stream.context().capture_ended(self.is_blocking);
     }
-}
-
-/// What the next operation in a stream under capture comes after.
-pub(super) fn tail(table: &Table, stream: &Stream) -> Result<Vec<CUgraphNode>, CallError> {
-    let info = info(table, stream.raw().handle())?;
-    // SAFETY: nothing was called on the stream since; whoever captures holds the lock of the definition.
-    Ok(unsafe { info.dependencies() })
 }

@@ -7,58 +7,42 @@
 //! | `branches` | how far each stream of a capture is, and after what it comes |
 //! | `fork` | builders that work beside each other, and are joined |
 //! | `hybrid` | graphs and conditional nodes in what is captured |
-//! | `state` | what a builder can be asked for, and when |
+//! | `mode` | what the driver refuses meanwhile |
+//! | `phase`, `state` | how far a builder is; what it can be asked for, and when |
+//! | `builds` | a builder, as its capture knows it |
 
 mod branches;
+mod builds;
 mod capture;
 mod fork;
 mod hybrid;
 mod member;
+mod mode;
+mod phase;
 mod state;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub(super) use capture::Capture;
+use capture::Capture;
 pub use hybrid::Embedding;
-pub use state::{BuilderKind, BuilderState};
+pub use mode::CaptureMode;
+pub use phase::{BuilderKind, BuilderState};
 
 use super::{Graph, Node};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::driver::calls::graph::capture as calls;
-use crate::driver::sys;
 use crate::object::callback::ask_until;
-use crate::object::error::Error;
+use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::release::report;
 use crate::stream::{Stream, StreamOptions};
-use capture::Target;
+use builds::Builds;
+use capture::{Body, Target};
 use parking_lot::Mutex;
-use state::Phase;
+use phase::Phase;
 use std::fmt;
 use std::sync::{Arc, Weak};
-
-/// Which calls of the process the driver refuses while a builder captures, because they might wait for what does not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CaptureMode {
-    /// Those of every thread.
-    Global,
-    /// Those of the thread that began the capture, and that has to end it.
-    ThreadLocal,
-    /// None. Any thread may end the capture.
-    #[default]
-    Relaxed,
-}
-
-impl CaptureMode {
-    fn raw(self) -> sys::CUstreamCaptureMode {
-        match self {
-            Self::Global => sys::CU_STREAM_CAPTURE_MODE_GLOBAL,
-            Self::ThreadLocal => sys::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-            Self::Relaxed => sys::CU_STREAM_CAPTURE_MODE_RELAXED,
-        }
-    }
-}
 
 /// How a builder captures.
 #[derive(Debug, Clone, Copy, Default)]
@@ -84,12 +68,18 @@ pub struct Builder {
     /// Whether nobody else has made the stream: it has the builder's name.
     has_own_stream: bool,
     /// Of a builder for a body: that body.
-    body: Option<hybrid::Body>,
+    body: Option<Body>,
     phase: Mutex<Phase>,
     this: Weak<Self>,
 }
 
 object!(Builder: Builder, header);
+
+impl Builds for Builder {
+    fn captures(&self) -> bool {
+        self.state() == BuilderState::Capturing
+    }
+}
 
 /// Whose stream a builder captures.
 enum Of<'a> {
@@ -115,7 +105,7 @@ impl Builder {
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a default stream;
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver.
     pub fn create_on(stream: &Arc<Stream>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
-        state::check_capturable(stream)?;
+        check_capturable(stream)?;
         check_driver(stream.context())?;
         Ok(Self::new(BuilderKind::Primary, options.mode, Of::Caller(stream), None, Phase::NotStarted))
     }
@@ -124,7 +114,7 @@ impl Builder {
         kind: BuilderKind,
         mode: CaptureMode,
         stream: Of<'_>,
-        body: Option<hybrid::Body>,
+        body: Option<Body>,
         phase: Phase,
     ) -> Arc<Self> {
         let (header, phase) = (Header::new::<Self>(), Mutex::new(phase));
@@ -189,7 +179,8 @@ impl Builder {
     }
 
     fn capture(&self, mode: CaptureMode, target: Target<'_>) -> Result<Arc<Capture>, Error> {
-        Capture::begin(&self.stream, mode, target, &self.this)
+        let this: Weak<dyn Builds> = self.this.clone();
+        Capture::begin(&self.stream, mode, target, &this)
     }
 
     /// Ends the capture, and gives what was captured: a definition as any other, which lives on without the builder. Of a builder for a
@@ -322,4 +313,13 @@ impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Builder({self})")
     }
+}
+
+/// Refuses streams that stand for another one on each thread, or in each context.
+fn check_capturable(stream: &Stream) -> Result<(), Error> {
+    if !stream.is_default() {
+        return Ok(());
+    }
+    let refusal = format!("the {stream} cannot be captured by a builder; create a stream");
+    Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(stream))
 }

@@ -1,68 +1,16 @@
 //! What a builder can be asked for, and when.
 
 use super::Builder;
+use super::builds;
 use super::capture::Capture;
-use crate::graph::Graph;
-use crate::object::error::{Error, Status};
-use crate::stream::Stream;
+use super::phase::{BuilderKind, BuilderState, Phase};
+use crate::object::error::Error;
 use std::sync::Arc;
-
-/// How far a builder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BuilderState {
-    /// It was not begun.
-    NotStarted,
-    /// It captures.
-    Capturing,
-    /// It has ended.
-    Ended,
-    /// It was closed, was joined into another, or its capture failed.
-    Closed,
-}
-
-/// What a builder captures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BuilderKind {
-    /// A graph.
-    Primary,
-    /// A part of what another one captures, beside that.
-    Forked,
-    /// A body of a conditional node.
-    Body,
-}
-
-/// How far a builder is, with what it has there.
-pub(super) enum Phase {
-    NotStarted,
-    Capturing(Arc<Capture>),
-    Ended(Graph),
-    Closed,
-}
-
-impl Phase {
-    /// The capture that is under way.
-    pub(super) fn capture(&self) -> Option<&Arc<Capture>> {
-        match self {
-            Self::Capturing(capture) if !capture.is_over() => Some(capture),
-            _ => None,
-        }
-    }
-
-    pub(super) fn state(&self) -> BuilderState {
-        match self {
-            Self::NotStarted => BuilderState::NotStarted,
-            Self::Capturing(capture) if capture.is_over() => BuilderState::Closed,
-            Self::Capturing(_) => BuilderState::Capturing,
-            Self::Ended(_) => BuilderState::Ended,
-            Self::Closed => BuilderState::Closed,
-        }
-    }
-}
 
 impl Builder {
     /// What the builder captures.
     #[must_use]
-    pub fn kind(&self) -> super::BuilderKind {
+    pub fn kind(&self) -> BuilderKind {
         self.kind
     }
 
@@ -140,7 +88,7 @@ impl Builder {
     pub(super) fn no_stream(&self) -> Error {
         let (is, advice) = self.advice(self.state());
         let refusal = format!("{self} {is}, so it has no stream to capture; {advice}");
-        Error::new(Status::INVALID_HANDLE, refusal).about(self)
+        Error::new(crate::object::error::Status::INVALID_HANDLE, refusal).about(self)
     }
 
     #[cold]
@@ -155,15 +103,6 @@ impl Builder {
 
     #[cold]
     pub(super) fn refused(&self, why: String) -> Error {
-        Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self)
+        builds::refused(self, &why)
     }
-}
-
-/// Refuses streams that stand for another one on each thread, or in each context.
-pub(super) fn check_capturable(stream: &Stream) -> Result<(), Error> {
-    if !stream.is_default() {
-        return Ok(());
-    }
-    let refusal = format!("the {stream} cannot be captured by a builder; create a stream");
-    Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(stream))
 }

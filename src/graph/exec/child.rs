@@ -1,13 +1,13 @@
 //! The child graph of a node takes over another graph's parameters, in one instance.
 
 use super::held::Held;
+use super::leaving::Leaving;
 use super::own::{Base, Own};
 use super::pairing::{self, Source};
-use super::retired::Leaving;
 use super::{Exec, State};
 use crate::driver::sys;
-use crate::graph::state::{self, GraphId, NodeId};
-use crate::graph::tree::Tree;
+use crate::graph::definition::{self, Tree};
+use crate::graph::ids::{GraphId, NodeId};
 use crate::graph::{Graph, Node, conditional, relations, setters};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
@@ -47,7 +47,7 @@ impl Exec {
         let source = &graph.definition.tree;
         source.check_contexts(trees.source(), graph.object.as_ref())?;
         if trees.source.is_some() {
-            let is_there = |number| self.kept.has_condition(Some(number));
+            let is_there = |number| self.instance.has_condition(Some(number));
             setters::check_for(trees.source(), graph, "taken over", is_there)?;
         }
         conditional::cure(source, trees.source_mut())?;
@@ -88,8 +88,8 @@ impl Exec {
         let child: GraphId = trees.own().node(id).inner[0];
         let there = Source::of_graph(&graph.definition.tree, trees.source_mut(), graph.object.id);
         let base = there.and_then(|there| {
-            let own = pairing::outline_of(&self.tree, &mut trees.own, child, self.kept.born)?;
-            Ok(there.taken_by(&own, &self.kept))
+            let own = pairing::outline_of(&self.tree, &mut trees.own, child, self.instance.born)?;
+            Ok(there.taken_by(&own, &self.instance))
         });
         let base = base.unwrap_or(Base::Unknown);
         let held = held.of_nodes(&base);
@@ -101,7 +101,7 @@ impl Exec {
                 leaving.extend(state.take_kept(ids.into_iter()));
                 leaving.extend(state.held.join(child, held));
                 for ((id, taken), context) in taken.into_all().zip(contexts) {
-                    let mut own = Own::given(taken.parameters, context, &state.held, id);
+                    let mut own = Own::given(taken.parameters, context, &state.held.given(id));
                     if own.given.is_empty() {
                         own.holds = Some(Box::default());
                     }
@@ -117,10 +117,10 @@ impl Exec {
     }
 
     /// What the nodes of a graph do in this instance is not known any more, whatever they were set to. Answers with what they kept.
-    fn forget_below(&self, state: &mut State, definition: &state::State, graph: GraphId) -> Vec<Holds> {
+    fn forget_below(&self, state: &mut State, definition: &definition::State, graph: GraphId) -> Vec<Holds> {
         let below = definition.nodes().filter(|(_, node)| definition.is_above(graph, node.graph));
-        let ids = below.filter(|(_, node)| self.kept.has_node(node.number)).map(|(id, _)| id);
-        let removed = self.kept.removed().into_iter().filter(|removed| removed.within.contains(&graph));
+        let ids = below.filter(|(_, node)| self.instance.has_node(node.number)).map(|(id, _)| id);
+        let removed = self.instance.removed().into_iter().filter(|removed| removed.within.contains(&graph));
         let ids: Vec<_> = ids.chain(removed.map(|removed| removed.id)).collect();
         state.unknown.extend(&ids);
         state.take_kept(ids.into_iter())
@@ -156,9 +156,9 @@ fn refused(mut failure: Error) -> Error {
 
 /// The definition of an instance, and that of another graph, both locked: perhaps the same one.
 struct Both<'a> {
-    own: MutexGuard<'a, state::State>,
+    own: MutexGuard<'a, definition::State>,
     /// `None` if it is the same.
-    source: Option<MutexGuard<'a, state::State>>,
+    source: Option<MutexGuard<'a, definition::State>>,
 }
 
 impl<'a> Both<'a> {
@@ -178,15 +178,15 @@ impl<'a> Both<'a> {
         Ok(both)
     }
 
-    fn own(&self) -> &state::State {
+    fn own(&self) -> &definition::State {
         &self.own
     }
 
-    fn source(&self) -> &state::State {
+    fn source(&self) -> &definition::State {
         self.source.as_ref().unwrap_or(&self.own)
     }
 
-    fn source_mut(&mut self) -> &mut state::State {
+    fn source_mut(&mut self) -> &mut definition::State {
         self.source.as_mut().unwrap_or(&mut self.own)
     }
 }

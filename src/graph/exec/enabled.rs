@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, sys};
 use crate::graph::Node;
-use crate::graph::object::NodeObject;
+use crate::graph::definition::NodeObject;
 use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
 #[cfg(feature = "capi")]

@@ -5,8 +5,10 @@
 
 use super::own::Base;
 use crate::context::Context;
-use crate::graph::state::{ByNode, GraphId, NodeId, State, note};
-use crate::graph::tree::Tree;
+use crate::graph::by_node::ByNode;
+use crate::graph::definition::{State, Tree};
+use crate::graph::ids::{GraphId, NodeId};
+use crate::graph::state::note;
 use crate::object::error::{Error, Subject};
 use crate::op::attachment::Version;
 use crate::op::bundle::Bundle;

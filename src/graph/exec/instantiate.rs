@@ -1,11 +1,12 @@
 //! Definitions are instantiated.
 
 use super::held::Held;
-use super::{Exec, Kept, NOT_CAPTURED, blamed};
+use super::{Exec, NOT_CAPTURED, blamed};
 use crate::driver::Version;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::sys;
-use crate::graph::state::GraphId;
+use crate::graph::ids::GraphId;
+use crate::graph::instance::Instance;
 use crate::graph::{
     Graph, GraphKind, Node, conditional, refusal, relations, restriction, setters, updatable,
 };
@@ -164,7 +165,8 @@ impl Graph {
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
         conditional::cure(tree, &mut state)?;
-        let kept = Kept::new(&state);
+        let conditions = state.conditions.iter().filter_map(|condition| condition.native);
+        let instance = Instance::new(state.made(), state.edges_edited(), conditions);
         let failed = |error| tree.failed(error, self.object.as_ref());
         let lent = state.lend(GraphId::ROOT, options.keeper()).map_err(failed)?;
         let native = &state.graph(GraphId::ROOT).native;
@@ -180,7 +182,7 @@ impl Graph {
         let held = Held::of(tree, &state, version);
         if made.is_ok() {
             state.has_relatives = true;
-            state.execs.push(Arc::downgrade(&kept));
+            state.execs.push(Arc::downgrade(&instance));
         }
         drop(state);
         report(tree.driver(), taken_back.map_err(failed));
@@ -193,7 +195,7 @@ impl Graph {
             }
             InstantiateFailure { error, reason, node }
         })?;
-        Ok(Exec::new(tree, raw, *options, kept, held, upload.and_then(Stream::shared)))
+        Ok(Exec::new(tree, raw, *options, instance, held, upload.and_then(Stream::shared)))
     }
 
     pub(super) fn check_root(&self) -> Result<(), Error> {

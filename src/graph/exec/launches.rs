@@ -4,8 +4,8 @@
 //! remembered, and an event is recorded there when somebody has to know. Anywhere else the launch is followed by an event at once: the
 //! stream may be gone later, or stand for another one, or have endless work of others.
 
-use super::retired::{Leaving, Retired};
-use super::waits::{Wait, note, nothing_runs};
+use super::leaving::Leaving;
+use super::retired::{Retired, Wait, note, nothing_runs};
 use crate::context::{Context, OwnEvent};
 use crate::object::callback::later;
 use crate::object::error::Subject;

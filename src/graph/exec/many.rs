@@ -2,9 +2,11 @@
 
 use super::own::Own;
 use super::set::Setting;
-use super::uses::{User, Users};
+use super::uses::{User, Users, Uses};
 use super::{CURE, Exec, State};
-use crate::graph::state::{self, ByNode, NodeId};
+use crate::graph::by_node::ByNode;
+use crate::graph::definition;
+use crate::graph::ids::NodeId;
 use crate::object::error::Error;
 use crate::op::node::{Parameters, Rebinding};
 use std::sync::Arc;
@@ -59,7 +61,7 @@ impl Exec {
     pub(super) unsafe fn change_all<E: Exchange>(
         &self,
         state: &mut State,
-        tree: &state::State,
+        tree: &definition::State,
         users: &mut Users,
         exchange: &E,
     ) -> Result<Vec<NodeId>, Error> {
@@ -111,7 +113,7 @@ impl Exec {
         &self,
         setting: &mut Setting<'_>,
         own: &mut ByNode<Own>,
-        tree: &state::State,
+        tree: &definition::State,
         of_node: &[User],
         exchange: &E,
         undo: &mut Vec<E::Part>,
@@ -131,7 +133,7 @@ impl Exec {
         &self,
         setting: &mut Setting<'_>,
         own: &mut ByNode<Own>,
-        tree: &state::State,
+        tree: &definition::State,
         users: &Users,
         exchange: &E,
         done: &Done<E::Part>,
@@ -206,5 +208,35 @@ impl Exchange for Value<'_> {
         for (user, before) in users.iter().zip(undo.chunks(self.0.len().max(1))) {
             kernel.set_value(user.part, before, &mut Vec::new());
         }
+    }
+}
+
+impl Exec {
+    /// Which nodes use what, unless the definition has none of them any more.
+    pub(super) fn find_uses<'a>(
+        &self,
+        state: &'a mut State,
+        tree: &definition::State,
+    ) -> Result<&'a mut Uses, Error> {
+        if tree.root().is_none() {
+            let what = if tree.is_lost() { "lost in a recapture" } else { "moved into another one" };
+            return Err(self.refused(format!(
+                "{self} was instantiated from a graph that was {what} since, so that nothing changes its nodes any more"
+            )));
+        }
+        let removed = self.instance.removed_count();
+        let known = state.uses.take().filter(|uses| uses.are_after(removed));
+        let uses = known.map_or_else(|| self.uses_now(state, tree, removed), Ok)?;
+        Ok(state.uses.insert(uses))
+    }
+
+    fn uses_now(&self, state: &State, tree: &definition::State, removed: usize) -> Result<Uses, Error> {
+        let mut uses = Uses::after(removed);
+        for (id, node) in tree.nodes() {
+            if node.number < self.instance.born && node.is_told_by_parameters() {
+                self.now(state, tree, id, |parameters| uses.add(id, parameters))?;
+            }
+        }
+        Ok(uses)
     }
 }

@@ -8,8 +8,8 @@
 //! | `set`, `rebind`, `many`, `uses` | nodes are changed in this instance only: one, or all that use something |
 //! | `own`, `pairing` | what nodes do here, where that is not what the definition says |
 //! | `launches` | by what is told when the launches until now are done |
-//! | `retired`, `waits` | what was kept, and goes when they are done; what is waited for |
-//! | `watched` | whether the memory of nodes is still there, where somebody asked for that check |
+//! | `leaving`, `retired` | what was kept, and goes when they are done; what is waited for |
+//! | `watched`, `watching` | whether the memory of nodes is still there, where somebody asked for that check |
 //! | `enabled` | nodes take part in launches, or are passed over |
 //! | `held` | what the driver's instance holds, and what becomes of it when a context is gone |
 
@@ -18,6 +18,7 @@ mod enabled;
 mod held;
 mod instantiate;
 mod launches;
+mod leaving;
 mod many;
 mod own;
 mod pairing;
@@ -27,19 +28,21 @@ mod set;
 mod summary;
 mod update;
 mod uses;
-mod waits;
 mod watched;
+mod watching;
 
 pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
-pub(super) use own::{Kept, Removed};
 pub use update::{UpdateFailure, UpdateReason};
 
-use super::state::{ByNode, NodeId};
-use super::tree::Tree;
+use super::by_node::ByNode;
+use super::definition::Tree;
+use super::ids::NodeId;
+use super::instance::Instance;
 use super::{Graph, Node, relations};
 use crate::context::Context;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, Driver, sys};
+use crate::graph::definition;
 use crate::object::callback;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
@@ -49,9 +52,9 @@ use crate::op::why_no_values;
 use crate::stream::Stream;
 use held::Held;
 use launches::Launches;
+use leaving::Leaving;
 use own::{Base, Own};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
-use retired::Leaving;
 use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
@@ -67,7 +70,7 @@ pub struct Exec {
     header: Header,
     tree: Arc<Tree>,
     options: ExecOptions,
-    kept: Arc<Kept>,
+    instance: Arc<Instance>,
     state: Mutex<State>,
 }
 
@@ -124,7 +127,7 @@ impl State {
             let Some(own) = own.get_mut(*id) else { continue };
             let Some(holds) = &own.holds else { continue };
             gone.extend(held.exchange(*id, holds));
-            own.look_at_given(held, *id);
+            own.look_at_given(&held.given(*id));
         }
         self.retire(gone);
     }
@@ -181,7 +184,7 @@ impl Exec {
         tree: &Arc<Tree>,
         raw: RawExec,
         options: ExecOptions,
-        kept: Arc<Kept>,
+        instance: Arc<Instance>,
         held: Held,
         uploaded: Option<Arc<Stream>>,
     ) -> Arc<Self> {
@@ -203,7 +206,8 @@ impl Exec {
             watched: tree.driver().checks_graphs().then(Watched::default),
         };
         let header = Header::new::<Self>();
-        let exec = Arc::new(Self { header, tree: Arc::clone(tree), options, kept, state: Mutex::new(state) });
+        let exec =
+            Arc::new(Self { header, tree: Arc::clone(tree), options, instance, state: Mutex::new(state) });
         exec.watch_all(&mut exec.state.lock());
         exec
     }
@@ -417,8 +421,8 @@ impl Exec {
         if tree.root().is_none() {
             return true; // nobody can tell any more
         }
-        let mut nodes = tree.nodes().filter(|(_, node)| self.kept.has_node(node.number));
-        let removed = self.kept.removed();
+        let mut nodes = tree.nodes().filter(|(_, node)| self.instance.has_node(node.number));
+        let removed = self.instance.removed();
         nodes.any(|(id, _)| self.now(state, &tree, id, of_parameters).unwrap_or(true))
             || removed.iter().any(|removed| self.now_of_removed(state, removed).is_none_or(of_parameters))
     }
@@ -450,14 +454,14 @@ impl Exec {
     }
 
     /// Where memory operations of this exec have their values.
-    fn addresses_of_values(&self, own: &State, state: &super::state::State) -> Vec<u64> {
+    fn addresses_of_values(&self, own: &State, state: &definition::State) -> Vec<u64> {
         let places = |parameters: &Parameters| match parameters {
             Parameters::MemoryOperations(operations) => {
                 operations.places().iter().flatten().map(KeptMemory::address).collect()
             }
             _ => Vec::new(),
         };
-        let nodes = state.nodes().filter(|(_, node)| node.number < self.kept.born);
+        let nodes = state.nodes().filter(|(_, node)| node.number < self.instance.born);
         nodes.flat_map(|(id, _)| self.now(own, state, id, places).unwrap_or_default()).collect()
     }
 }

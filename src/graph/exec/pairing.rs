@@ -7,15 +7,16 @@
 //!
 //! To list them takes several calls of the driver. So a definition remembers its outline until its nodes or edges are edited.
 
-use super::own::{Base, Kept, Taken};
+use super::own::{Base, Taken};
 use crate::driver::calls::graph::definition::RawEdge;
 use crate::driver::calls::graph::query::{self, Toward};
 use crate::graph::by_address::ByAddress;
+use crate::graph::definition::{State, Tree};
 use crate::graph::foreign;
+use crate::graph::ids::{GraphId, NodeId};
+use crate::graph::instance::Instance;
 use crate::graph::outline::Outline;
 use crate::graph::read;
-use crate::graph::state::{GraphId, NodeId, State};
-use crate::graph::tree::Tree;
 use crate::object::error::Error;
 use crate::op::node::Parameters;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ impl Source {
     }
 
     /// What the nodes of an instance do that was updated from these, if its own nodes are `own`.
-    pub(super) fn taken_by(self, own: &Outline, instance: &Kept) -> Base {
+    pub(super) fn taken_by(self, own: &Outline, instance: &Instance) -> Base {
         if !are_those_of(own, instance) || self.outline.is_uncertain || !own.has_shape_of(&self.outline) {
             return Base::Unknown;
         }
@@ -63,12 +64,16 @@ impl Source {
 }
 
 /// Whether these, of which none was removed, are the nodes of an instance, and the driver has them in the same order as there.
-pub(super) fn are_those_of(nodes: &Outline, instance: &Kept) -> bool {
+pub(super) fn are_those_of(nodes: &Outline, instance: &Instance) -> bool {
     !nodes.is_uncertain && instance.has_edges(nodes.edges_edited) && nodes.is_before(instance.born)
 }
 
 /// The nodes of a definition that an instance of it has.
-pub(super) fn outline_for(tree: &Tree, state: &mut State, instance: &Kept) -> Result<Arc<Outline>, Error> {
+pub(super) fn outline_for(
+    tree: &Tree,
+    state: &mut State,
+    instance: &Instance,
+) -> Result<Arc<Outline>, Error> {
     let all = outline(tree, state)?;
     if all.is_before(instance.born) {
         return Ok(all);

@@ -3,7 +3,7 @@
 use super::many::{Object, Value};
 use super::uses::{User, Users};
 use super::{Exec, State};
-use crate::graph::state;
+use crate::graph::definition;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
 use crate::op::node::{Holds, Parameters, Rebinding};
@@ -87,7 +87,7 @@ impl Exec {
     fn check_parameter(
         &self,
         state: &State,
-        tree: &state::State,
+        tree: &definition::State,
         users: &Users,
         name: &str,
         given: usize,
@@ -110,7 +110,7 @@ impl Exec {
 
     /// The refusal of a name that no argument has. The definition remembers names that arguments had once.
     #[cold]
-    fn no_parameter(&self, tree: &state::State, name: &str) -> Error {
+    fn no_parameter(&self, tree: &definition::State, name: &str) -> Error {
         if tree.parameter_size(name).is_none() {
             return self.refused(format!("{self} has no parameter \"{name}\""));
         }
@@ -153,7 +153,7 @@ impl Exec {
 
     /// Nodes that were removed from the definition run on, and nothing reaches them any more.
     fn check_removed(&self, state: &State, rebinding: &Rebinding<'_>) -> Result<(), Error> {
-        for removed in self.kept.removed() {
+        for removed in self.instance.removed() {
             let known = self.now_of_removed(state, &removed);
             let mut is_used = known.is_none() && removed.parameters.can_use_objects();
             if let Some(parameters) = known {
@@ -178,7 +178,7 @@ impl Exec {
     fn check_rebound(
         &self,
         state: &State,
-        tree: &state::State,
+        tree: &definition::State,
         users: &Users,
         from: &Arc<Buffer>,
     ) -> Result<(), Error> {

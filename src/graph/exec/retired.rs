@@ -1,60 +1,12 @@
-//! What an instance kept, and goes when the launches that use it are done.
+//! What an instance kept goes when the launches that use it are done; and what is waited for until then.
 
-use super::waits::Wait;
-use crate::context::Context;
-use crate::graph::by_address::ByAddress;
+use super::leaving::Leaving;
+use crate::context::{Context, OwnEvent};
 use crate::object::callback::{ask_until, hand_over};
 use crate::object::together::Together;
-use crate::op::bundle::Bundle;
-use crate::op::node::{Hold, Holds};
+use crate::stream::Stream;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// What is let go of together. An object is listed once, however often it is exchanged, so an instance that is rebound for ever keeps
-/// no more than it used.
-#[derive(Default)]
-pub(super) struct Leaving {
-    objects: ByAddress<Hold>,
-    rest: Vec<Holds>,
-    bundles: Vec<Bundle>,
-}
-
-impl Leaving {
-    pub(super) fn is_empty(&self) -> bool {
-        self.objects.is_empty() && self.rest.is_empty() && self.bundles.is_empty()
-    }
-
-    /// Has more go with it.
-    pub(super) fn append(&mut self, mut other: Self) {
-        self.list_once();
-        other.list_once();
-        self.objects.extend(other.objects);
-    }
-
-    fn list_once(&mut self) {
-        let of_bundles = std::mem::take(&mut self.bundles).into_iter().flat_map(Bundle::into_holds);
-        let all = std::mem::take(&mut self.rest).into_iter().chain(of_bundles);
-        let objects = all.flat_map(Holds::into_objects).map(|object| (Arc::as_ptr(&object).addr(), object));
-        self.objects.extend(objects);
-    }
-}
-
-impl Extend<Holds> for Leaving {
-    fn extend<I: IntoIterator<Item = Holds>>(&mut self, all: I) {
-        for mut holds in all.into_iter().filter(|holds| !holds.is_empty()) {
-            match holds.take_only_inner() {
-                Some(object) => drop(self.objects.insert(Arc::as_ptr(&object).addr(), object)),
-                None => self.rest.push(holds),
-            }
-        }
-    }
-}
-
-impl Extend<Bundle> for Leaving {
-    fn extend<I: IntoIterator<Item = Bundle>>(&mut self, all: I) {
-        self.bundles.extend(all.into_iter().filter(|bundle| !bundle.is_empty()));
-    }
-}
 
 /// What goes together, when the same launches are done.
 pub(super) struct Retired(Together<Leaving>);
@@ -99,4 +51,81 @@ impl Retired {
     pub(super) fn add(&self, leaving: Leaving) -> Option<Leaving> {
         self.0.add(leaving, Leaving::append)
     }
+}
+
+/// One of the things that have to be done before.
+pub(super) enum Wait {
+    /// What was recorded there. Whoever waits for it has it alone: recorded again, it would tell of later work.
+    Event(OwnEvent),
+    /// What the stream has, of which no event tells yet: it is being captured, or the driver failed. Once it records one, by that.
+    Stream(Arc<Stream>),
+    /// What was retired earlier.
+    Earlier(Arc<Retired>),
+}
+
+impl Wait {
+    /// For what the stream has by now, which nobody but this library reaches; `None` if nothing runs there any more.
+    pub(super) fn in_stream(stream: &Arc<Stream>) -> Option<Self> {
+        if nothing_runs(stream.context()) {
+            return None;
+        }
+        match recorded(stream) {
+            Some(event) => Some(Self::Event(event)),
+            None if stream.context().lost().is_some() => None,
+            None => Some(Self::Stream(Arc::clone(stream))),
+        }
+    }
+
+    /// Whether it is done. After an error of the device, or a reset, nothing runs any more in that context; in all `contexts` of the
+    /// instance it is for the driver to tell.
+    pub(super) fn is_over(&mut self, contexts: &[Arc<Context>]) -> bool {
+        match self {
+            Self::Event(event) => {
+                let context = event.context();
+                // Of a context that is gone nothing is asked.
+                let told = if nothing_runs(context) {
+                    None
+                } else {
+                    event.is_done().map_err(|error| note(context, error)).ok()
+                };
+                told.unwrap_or_else(|| nothing_runs(context) && contexts.iter().all(is_idle))
+            }
+            Self::Stream(stream) => {
+                if nothing_runs(stream.context()) {
+                    return contexts.iter().all(is_idle);
+                }
+                let Some(event) = recorded(stream) else { return false };
+                *self = Self::Event(event);
+                self.is_over(contexts)
+            }
+            Self::Earlier(retired) => retired.is_gone(),
+        }
+    }
+}
+
+/// An event that is recorded in the stream now, unless that is being captured, or the driver fails.
+fn recorded(stream: &Arc<Stream>) -> Option<OwnEvent> {
+    let recorded = OwnEvent::of(stream.context())
+        .and_then(|event| stream.record_own(&event).map(|is_told| is_told.then_some(event)));
+    recorded.unwrap_or_else(|error| {
+        note(stream.context(), error);
+        None
+    })
+}
+
+/// An error may say that nothing runs in the context any more. Any other is no answer.
+#[cold]
+pub(super) fn note(context: &Arc<Context>, error: crate::driver::CallError) {
+    let _ = context.failed(error, context.as_ref());
+}
+
+/// Whether nothing runs there any more: not after an error of the device, and not where it was reset.
+pub(super) fn nothing_runs(context: &Context) -> bool {
+    context.lost().is_some() || context.is_gone()
+}
+
+/// Whether no work goes on in a context in which nodes ran when their stream's context was lost. For the worker, as [`Wait::is_over`] is, whose
+/// questions disturb no capture.
+fn is_idle(context: &Arc<Context>) -> bool {
+    nothing_runs(context) || Stream::legacy(context).query().unwrap_or_else(|_| nothing_runs(context))
 }

@@ -1,6 +1,6 @@
 //! Single nodes are changed, in one instance only.
 
-use super::own::{Base, Own, Removed};
+use super::own::{Base, Own};
 use super::{Exec, State};
 use crate::context::Context;
 use crate::driver::CallError;
@@ -8,8 +8,10 @@ use crate::driver::calls::context::Current;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::{self, CUgraphNode};
-use crate::graph::object::NodeObject;
-use crate::graph::state::{self, ByNode, NodeId};
+use crate::graph::by_node::ByNode;
+use crate::graph::definition::{self, NodeObject};
+use crate::graph::ids::NodeId;
+use crate::graph::instance::Removed;
 use crate::graph::{Node, condition, read, restriction};
 use crate::object::error::{Error, Status};
 use crate::op::ConditionOperand;
@@ -72,7 +74,8 @@ impl Exec {
 
     /// Refuses conditions that nothing used when the instance was made: kernels of it cannot set them.
     fn check_conditions(&self, conditions: &[(usize, &dyn ConditionOperand)]) -> Result<(), Error> {
-        let unknown = conditions.iter().find(|(_, condition)| !self.kept.has_condition(condition.known()));
+        let unknown =
+            conditions.iter().find(|(_, condition)| !self.instance.has_condition(condition.known()));
         let Some((index, condition)) = unknown else { return Ok(()) };
         let refusal = format!(
             "argument {index}: no node used {condition} when {self} was instantiated, so it has no such condition; instantiate the \
@@ -85,8 +88,13 @@ impl Exec {
 
     /// Refuses a node that was added after the instance was made.
     #[inline]
-    pub(super) fn check_age(&self, node: &NodeObject, tree: &state::State, id: NodeId) -> Result<(), Error> {
-        if tree.node(id).number < self.kept.born { Ok(()) } else { Err(self.too_young(node)) }
+    pub(super) fn check_age(
+        &self,
+        node: &NodeObject,
+        tree: &definition::State,
+        id: NodeId,
+    ) -> Result<(), Error> {
+        if tree.node(id).number < self.instance.born { Ok(()) } else { Err(self.too_young(node)) }
     }
 
     #[cold]
@@ -101,7 +109,7 @@ impl Exec {
     pub(super) fn now<R>(
         &self,
         state: &State,
-        tree: &state::State,
+        tree: &definition::State,
         id: NodeId,
         look: impl FnOnce(&Parameters) -> R,
     ) -> Result<R, Error> {
@@ -112,10 +120,15 @@ impl Exec {
     }
 
     /// The context in which a node runs in this instance; `None` for that of the definition.
-    pub(super) fn context_of(&self, state: &State, tree: &state::State, id: NodeId) -> Option<Arc<Context>> {
+    pub(super) fn context_of(
+        &self,
+        state: &State,
+        tree: &definition::State,
+        id: NodeId,
+    ) -> Option<Arc<Context>> {
         match state.own.get(id) {
             Some(own) => own.context.clone(),
-            None => self.kept.context(id, &tree.node(id).context),
+            None => self.instance.context(id, &tree.node(id).context),
         }
     }
 
@@ -138,7 +151,7 @@ impl Exec {
     pub(super) fn by_base<R>(
         &self,
         state: &State,
-        tree: &state::State,
+        tree: &definition::State,
         id: NodeId,
         look: impl FnOnce(&Parameters) -> R,
     ) -> Result<R, Error> {
@@ -149,7 +162,7 @@ impl Exec {
                 None => Err(self.unknown(&tree.name_of(id))),
             },
             Base::Unknown => Err(self.unknown(&tree.name_of(id))),
-            Base::Definition => self.kept.with(id, |then| match then {
+            Base::Definition => self.instance.with(id, |then| match then {
                 Some(then) => Ok(look(then)),
                 None => {
                     let node = tree.node(id);
@@ -175,7 +188,7 @@ impl Exec {
     unsafe fn set_node<C: NodeChange>(
         &self,
         state: &mut State,
-        tree: &mut state::State,
+        tree: &mut definition::State,
         id: NodeId,
         change: &mut C,
     ) -> Result<Set, Error> {
@@ -218,7 +231,7 @@ impl Exec {
     unsafe fn put<C: NodeChange>(
         &self,
         state: &mut State,
-        tree: &state::State,
+        tree: &definition::State,
         id: NodeId,
         change: &mut C,
         at: &Arc<Context>,
@@ -228,7 +241,7 @@ impl Exec {
             Err(_) if change.is_whole() => {
                 let context = self.context_of(state, tree, id);
                 let parameters = tree.node(id).parameters.clone();
-                *state.own.place(id) = Some(Own::given(parameters, context, &state.held, id));
+                *state.own.place(id) = Some(Own::given(parameters, context, &state.held.given(id)));
                 false
             }
             was_own => was_own?,
@@ -274,13 +287,18 @@ impl Exec {
 
     /// Sees to it that what a node does is this instance's own; answers whether it was before.
     #[inline]
-    pub(super) fn make_own(&self, state: &mut State, tree: &state::State, id: NodeId) -> Result<bool, Error> {
+    pub(super) fn make_own(
+        &self,
+        state: &mut State,
+        tree: &definition::State,
+        id: NodeId,
+    ) -> Result<bool, Error> {
         if state.own.get(id).is_some() {
             return Ok(true);
         }
         let parameters = self.by_base(state, tree, id, Parameters::clone)?;
         let context = self.context_of(state, tree, id);
-        let own = Own::given(parameters, context, &state.held, id);
+        let own = Own::given(parameters, context, &state.held.given(id));
         *state.own.place(id) = Some(own);
         Ok(false)
     }
@@ -296,7 +314,7 @@ impl Exec {
     /// Refuses what a node of this instance cannot become.
     fn check_changed(
         &self,
-        tree: &state::State,
+        tree: &definition::State,
         id: NodeId,
         before: Option<&Parameters>,
         after: &Parameters,

@@ -2,13 +2,13 @@
 
 use super::Exec;
 use crate::graph::description::{count, in_words};
-use crate::graph::state::GraphId;
+use crate::graph::ids::GraphId;
 
 impl Exec {
     /// How many nodes it runs: those that the definition had then, and has no more, too.
     #[cold]
     pub(crate) fn summary(&self) -> Option<String> {
         let state = self.tree.try_lock()?;
-        Some(in_words(count(&state, GraphId::ROOT, self.kept.born) + self.kept.removed_count()))
+        Some(in_words(count(&state, GraphId::ROOT, self.instance.born) + self.instance.removed_count()))
     }
 }

@@ -5,8 +5,8 @@ use super::own::Base;
 use super::pairing::{self, Source};
 use super::{Exec, blamed};
 use crate::driver::sys;
-use crate::graph::state::{self, GraphId};
-use crate::graph::tree::Tree;
+use crate::graph::definition::{self, Tree};
+use crate::graph::ids::GraphId;
 use crate::graph::{Graph, Node, conditional, refusal, relations, updatable};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
@@ -181,12 +181,12 @@ impl Exec {
     }
 
     /// What the nodes do from now on: those of the other definition, if both list the same nodes in the same order.
-    fn take_over(&self, tree: &Arc<Tree>, mut source: MutexGuard<'_, state::State>) -> Base {
+    fn take_over(&self, tree: &Arc<Tree>, mut source: MutexGuard<'_, definition::State>) -> Base {
         if Arc::ptr_eq(tree, &self.tree) {
             // Its own definition, as it is now; unless nodes took the place of others, or edges lead elsewhere.
-            let has_all = self.kept.forget_changes() && self.kept.has_edges(source.edges_edited());
+            let has_all = self.instance.forget_changes() && self.instance.has_edges(source.edges_edited());
             // What was added since may have been removed again.
-            let is_same = has_all && (source.made() == self.kept.born || self.is_as_made(&mut source));
+            let is_same = has_all && (source.made() == self.instance.born || self.is_as_made(&mut source));
             return if is_same { Base::Definition } else { Base::Unknown };
         }
         let there = Source::of(tree, &mut source);
@@ -197,16 +197,16 @@ impl Exec {
             return Base::Unknown;
         }
         let taken = there.and_then(|there| {
-            let own = pairing::outline_for(&self.tree, &mut definition, &self.kept)?;
-            Ok(there.taken_by(&own, &self.kept))
+            let own = pairing::outline_for(&self.tree, &mut definition, &self.instance)?;
+            Ok(there.taken_by(&own, &self.instance))
         });
         taken.unwrap_or(Base::Unknown)
     }
 
     /// Whether the driver has the nodes of the definition in the order in which they were when this was instantiated.
-    fn is_as_made(&self, definition: &mut state::State) -> bool {
+    fn is_as_made(&self, definition: &mut definition::State) -> bool {
         let now = pairing::outline(&self.tree, definition);
-        now.is_ok_and(|now| pairing::are_those_of(&now, &self.kept))
+        now.is_ok_and(|now| pairing::are_those_of(&now, &self.instance))
     }
 }
 

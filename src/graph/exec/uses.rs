@@ -1,9 +1,7 @@
 //! Which nodes of an instance use an object, or have a parameter.
 
-use super::{Exec, State};
 use crate::graph::by_address::ByAddress;
-use crate::graph::state::{self, NodeId};
-use crate::object::error::Error;
+use crate::graph::ids::NodeId;
 use crate::op::node::{Parameters, key};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -39,7 +37,17 @@ pub(super) struct User {
 }
 
 impl Uses {
-    fn add(&mut self, node: NodeId, parameters: &Parameters) {
+    /// Of a definition that has removed so many nodes.
+    pub(super) fn after(removed: usize) -> Self {
+        Self { removed, ..Self::default() }
+    }
+
+    /// Whether the definition has removed so many nodes.
+    pub(super) fn are_after(&self, removed: usize) -> bool {
+        self.removed == removed
+    }
+
+    pub(super) fn add(&mut self, node: NodeId, parameters: &Parameters) {
         let can_rebind = parameters.can_rebind();
         parameters.each_object(|object| {
             let users = self.objects.entry(key(object)).or_insert_with(|| Users::new(0));
@@ -134,35 +142,5 @@ impl Users {
     /// Whether the argument is known to have so many bytes in each.
     pub(super) fn all_take(&self, bytes: usize) -> bool {
         self.size.is_some_and(|size| size as usize == bytes)
-    }
-}
-
-impl Exec {
-    /// Which nodes use what, unless the definition has none of them any more.
-    pub(super) fn find_uses<'a>(
-        &self,
-        state: &'a mut State,
-        tree: &state::State,
-    ) -> Result<&'a mut Uses, Error> {
-        if tree.root().is_none() {
-            let what = if tree.is_lost() { "lost in a recapture" } else { "moved into another one" };
-            return Err(self.refused(format!(
-                "{self} was instantiated from a graph that was {what} since, so that nothing changes its nodes any more"
-            )));
-        }
-        let removed = self.kept.removed_count();
-        let known = state.uses.take().filter(|uses| uses.removed == removed);
-        let uses = known.map_or_else(|| self.uses_now(state, tree, removed), Ok)?;
-        Ok(state.uses.insert(uses))
-    }
-
-    fn uses_now(&self, state: &State, tree: &state::State, removed: usize) -> Result<Uses, Error> {
-        let mut uses = Uses { removed, ..Uses::default() };
-        for (id, node) in tree.nodes() {
-            if node.number < self.kept.born && node.is_told_by_parameters() {
-                self.now(state, tree, id, |parameters| uses.add(id, parameters))?;
-            }
-        }
-        Ok(uses)
     }
 }

@@ -1,24 +1,15 @@
 //! What comes after the present ends of all branches of a capture: memory of the graph is freed there, for each branch may use it.
 
+use super::beside::Beside;
 use super::{Capture, CheckedNode};
 use crate::driver::CallError;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::CUgraphNode;
-use crate::graph::state::State;
+use crate::graph::definition::State;
 use crate::object::error::Error;
 use crate::op::capture::{Capturable, Clock, Position, is_valid};
 use crate::stream::Stream;
 use std::sync::{Arc, Weak};
-
-/// A node that no stream waits for.
-pub(super) struct Beside {
-    node: CUgraphNode,
-    /// The ends that it comes after; `None` if there may be others.
-    after: Option<Clock>,
-}
-
-// SAFETY: the node is only compared and given back to the driver, under the lock of the definition.
-unsafe impl Send for Beside {}
 
 /// What was captured last in all branches.
 struct Ends {

@@ -1,17 +1,17 @@
 //! How captures begin: into a new graph, a conditional node's body, or a graph whose nodes take over what is captured.
 
 use super::super::branches::Branches;
-use super::super::hybrid::Body;
-use super::super::{Builder, CaptureMode};
+use super::super::builds::Builds;
+use super::super::mode::CaptureMode;
+use super::counted::{Counted, PATIENCE, let_others_leave};
 use super::{Capture, Parts};
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraph;
 use crate::driver::{CallError, Table};
 use crate::graph::Graph;
-use crate::graph::tree::Tree;
+use crate::graph::definition::Tree;
 use crate::object::error::Error;
-use crate::object::handle;
 use crate::object::owning::Ownership;
 use crate::object::slot::Exposed;
 use crate::object::thread::ThreadId;
@@ -20,7 +20,13 @@ use crate::stream::{Blocking, Stream};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+
+/// A body of a conditional node that was captured.
+pub(in crate::graph::builder) struct Body {
+    pub(in crate::graph::builder) graph: Graph,
+    /// The capture that the node is part of.
+    pub(in crate::graph::builder) outer: Weak<Capture>,
+}
 
 /// What a capture goes into.
 pub(in crate::graph::builder) enum Target<'a> {
@@ -30,26 +36,12 @@ pub(in crate::graph::builder) enum Target<'a> {
     Again(&'a Graph),
 }
 
-/// How long calls of other threads are waited for, most of which take less: some wait for this thread.
-const PATIENCE: Duration = Duration::from_millis(5);
-
-/// The same before a stream joins a capture, which happens more often, and while others wait for that.
-pub(super) const PATIENCE_OF_JOIN: Duration = Duration::from_micros(200);
-
-/// Whoever else has the stream may be about to enqueue something, and believe that it is done at once, or to ask what would invalidate
-/// the capture.
-pub(super) fn let_others_leave(stream: &Stream, patience: Duration) {
-    if !stream.is_of_builder() {
-        handle::let_others_leave(patience);
-    }
-}
-
 /// A capture that is about to begin.
 pub(super) struct Beginning<'a> {
     pub(super) stream: &'a Arc<Stream>,
     pub(super) mode: CaptureMode,
     is_again: bool,
-    builder: &'a Weak<Builder>,
+    builder: &'a Weak<dyn Builds>,
     outer: Weak<Capture>,
 }
 
@@ -59,7 +51,7 @@ impl Capture {
         stream: &Arc<Stream>,
         mode: CaptureMode,
         target: Target<'_>,
-        builder: &Weak<Builder>,
+        builder: &Weak<dyn Builds>,
     ) -> Result<Arc<Self>, Error> {
         if stream.is_capturing()? {
             return Err(stream.under_capture("is captured once at a time"));
@@ -136,7 +128,7 @@ impl Beginning<'_> {
         })?;
         // Nobody can end it before its builder has it.
         let mut state = capture.tree().lock_unasked();
-        state.graph_mut(capture.object().id).captured_by = Arc::downgrade(&capture);
+        state.graph_mut(capture.object().id).captured_by = Some(capture.as_recorder());
         drop(state);
         Ok(capture)
     }
@@ -159,36 +151,12 @@ impl Beginning<'_> {
                 .map_err(failed)?;
             Ok((graph.clone(), native))
         })?;
-        state.graph_mut(graph.object.id).captured_by = Arc::downgrade(&capture);
+        state.graph_mut(graph.object.id).captured_by = Some(capture.as_recorder());
         if let Some(outer) = body.outer.upgrade() {
             outer.parts.lock().inner.push(Arc::clone(&capture));
         }
         drop(state);
         Ok(capture)
-    }
-}
-
-/// A stream of a capture that its context knows of, also before the driver does; not any more, if it did not begin.
-pub(super) struct Counted<'a> {
-    stream: &'a Stream,
-    is_blocking: bool,
-}
-
-impl<'a> Counted<'a> {
-    pub(super) fn new(stream: &'a Stream, is_blocking: bool, patience: Duration) -> Self {
-        stream.context().capture_begins(is_blocking, patience);
-        Self { stream, is_blocking }
-    }
-
-    /// It has begun.
-    pub(super) fn stay(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.stream.context().capture_ended(self.is_blocking);
     }
 }
 

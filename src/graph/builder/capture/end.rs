@@ -1,9 +1,11 @@
 //! How captures end: with a graph, or given up.
 
-use super::super::Builder;
+use super::super::builds::refused;
 use super::super::member::{Joined, Unjoined};
+use super::super::mode::CaptureMode;
+use super::Capture;
 use super::begin::destroy_unused;
-use super::{Capture, CaptureMode};
+use super::left::ATTEMPTS;
 use crate::driver::CallError;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::calls::graph::definition::RawGraph;
@@ -11,53 +13,56 @@ use crate::driver::sys::{
     CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_INVALIDATED,
     CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, CUgraph,
 };
-use crate::graph::state::State;
+use crate::graph::definition::State;
 use crate::graph::{Graph, GraphKind, relations};
-use crate::object::error::Error;
+use crate::object::error::{Error, Subject};
 use crate::object::thread::ThreadId;
 use crate::op::capture::{is_valid, known};
-use crate::stream::Stream;
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Nothing of this library captures the stream any more.
-pub(in crate::graph::builder) fn sink_ends(stream: &Stream) {
-    stream.capture_ends();
-}
-
 impl Capture {
     /// Refuses to end a capture that would be lost with it.
-    pub(in crate::graph::builder) fn check_ends(&self, builder: &Builder) -> Result<(), Error> {
+    pub(in crate::graph::builder) fn check_ends(&self, builder: &dyn Subject) -> Result<(), Error> {
         if self.mode != CaptureMode::Relaxed && self.thread != ThreadId::current() {
-            return Err(builder.refused(
-                "captures in a mode in which the thread that began has to end; end it there, or capture in the relaxed mode"
-                    .to_owned(),
+            return Err(refused(
+                builder,
+                "captures in a mode in which the thread that began has to end; end it there, or capture in the relaxed mode",
             ));
         }
         self.check_inside(builder)?;
         let Unjoined { names, lost } = self.unjoined()?;
         match (lost, names.as_slice()) {
-            (Some(lost), _) => Err(builder.refused(format!(
-                "cannot end any more: the {lost} was closed or destroyed before its work was joined; close the builder \
+            (Some(lost), _) => Err(refused(
+                builder,
+                &format!(
+                    "cannot end any more: the {lost} was closed or destroyed before its work was joined; close the builder \
                  (cushim_builder_close), and capture anew"
-            ))),
+                ),
+            )),
             (_, []) => Ok(()),
             (_, names) => {
                 let names = names.join(", ");
-                Err(builder.refused(format!("cannot end before what was forked from it is joined: {names}")))
+                Err(refused(
+                    builder,
+                    &format!("cannot end before what was forked from it is joined: {names}"),
+                ))
             }
         }
     }
 
     /// Refuses to end while a body in it is being captured.
-    fn check_inside(&self, builder: &Builder) -> Result<(), Error> {
+    fn check_inside(&self, builder: &dyn Subject) -> Result<(), Error> {
         let Some(inner) = self.under_way_inside() else { return Ok(()) };
-        Err(builder.refused(format!(
-            "cannot end while {} of a conditional node in it is being captured; end that first, or, if that fails, close this builder \
+        Err(refused(
+            builder,
+            &format!(
+                "cannot end while {} of a conditional node in it is being captured; end that first, or, if that fails, close this builder \
              (cushim_builder_close)",
-            inner.object()
-        )))
+                inner.object()
+            ),
+        ))
     }
 
     fn inner(&self) -> Vec<Arc<Self>> {
@@ -88,7 +93,7 @@ impl Capture {
     }
 
     /// Ends it, with the graph that was captured.
-    pub(in crate::graph::builder) fn end(&self, builder: &Builder) -> Result<Graph, Error> {
+    pub(in crate::graph::builder) fn end(&self, builder: &dyn Subject) -> Result<Graph, Error> {
         match (self.is_again, self.is_root()) {
             (true, _) => self.end_again(),
             (_, true) => self.end_root(builder),
@@ -100,7 +105,7 @@ impl Capture {
         self.graph.kind() == GraphKind::Root
     }
 
-    fn end_root(&self, builder: &Builder) -> Result<Graph, Error> {
+    fn end_root(&self, builder: &dyn Subject) -> Result<Graph, Error> {
         let state = self.tree().lock_unasked();
         if self.is_over() {
             return Err(self.not_valid());
@@ -265,7 +270,7 @@ impl Capture {
         self.over.store(true, Relaxed);
         known::is_over(&self.weak());
         self.stream.context().capture_ended(self.is_blocking);
-        sink_ends(&self.stream);
+        self.stream.capture_ends();
         let (members, left) = {
             let mut parts = self.parts.lock();
             (std::mem::take(&mut parts.members), std::mem::take(&mut parts.left))
@@ -344,6 +349,3 @@ impl Capture {
         Ok(())
     }
 }
-
-/// How often the driver is told to end a capture that is given up.
-pub(super) const ATTEMPTS: usize = 3;

@@ -1,11 +1,12 @@
 //! What comes last in a stream of a capture.
 
-use super::super::member;
+use super::super::branches;
 use super::Capture;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::CUgraphNode;
-use crate::graph::add::{Added, Predecessors};
-use crate::graph::object::NodeObject;
+use crate::graph::add::Added;
+use crate::graph::definition::NodeObject;
+use crate::graph::predecessors::Predecessors;
 use crate::graph::{Node, foreign};
 use crate::object::error::Error;
 use crate::stream::Stream;
@@ -58,6 +59,6 @@ impl Capture {
     }
 
     pub(super) fn native_tail(&self, stream: &Stream) -> Result<Vec<CUgraphNode>, Error> {
-        member::tail(self.table(), stream).map_err(|error| self.failed(error))
+        branches::tail(self.table(), stream).map_err(|error| self.failed(error))
     }
 }

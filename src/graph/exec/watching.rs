@@ -1,0 +1,93 @@
+//! When the memory of an instance's nodes is asked for, and asked for again.
+
+use super::own::Base;
+use super::watched::{Watch, Watched};
+use super::{Exec, State};
+use crate::graph::definition::{self};
+use crate::graph::ids::NodeId;
+use crate::object::error::{Error, Status};
+use std::sync::Arc;
+
+impl Exec {
+    /// Asks for the memory of these nodes, if anybody wants to know.
+    #[inline]
+    pub(super) fn watch(
+        &self,
+        state: &mut State,
+        tree: &definition::State,
+        nodes: impl Iterator<Item = NodeId>,
+    ) {
+        if state.watched.is_some() {
+            self.watch_each(state, tree, nodes);
+        }
+    }
+
+    #[cold]
+    fn watch_each(&self, state: &mut State, tree: &definition::State, nodes: impl Iterator<Item = NodeId>) {
+        let Some(mut watched) = state.watched.take() else { return };
+        for id in nodes {
+            let context = self.context_of(state, tree, id);
+            let at = context.unwrap_or_else(|| Arc::clone(self.tree.context()));
+            let noted = self.now(state, tree, id, |now| watched.note(&self.tree, tree, id, now, at));
+            if noted.is_err() {
+                watched.nodes.remove(id);
+            }
+        }
+        state.watched = Some(watched);
+    }
+
+    /// The same for all nodes.
+    pub(super) fn watch_all(&self, state: &mut State) {
+        let Some(mut watched) = state.watched.take() else { return };
+        let tree = self.tree.lock();
+        // Nobody can tell any more what its nodes use.
+        if tree.root().is_none() {
+            state.watched = Some(Watched::default());
+            return;
+        }
+        // Nor what those do that the definition has no more, where another graph was taken over.
+        let State { own, unknown, base, .. } = &*state;
+        let is_known = |id| !matches!(base, Base::Unknown) && !unknown.contains(&id);
+        watched.nodes.retain(|id| own.get(id).is_some() || is_known(id));
+        state.watched = Some(watched);
+        let nodes = tree.nodes().filter(|(_, node)| node.number < self.instance.born);
+        let nodes: Vec<_> = nodes.map(|(id, _)| id).collect();
+        self.watch(state, &tree, nodes.into_iter());
+    }
+
+    /// Refuses a launch that would use memory which is not there any more, or out of the kernel's reach.
+    #[cold]
+    pub(super) fn check_watched(&self, state: &State) -> Result<(), Error> {
+        let Some(watched) = &state.watched else { return Ok(()) };
+        let mut all: Vec<_> = watched.nodes.iter().collect();
+        all.sort_unstable_by_key(|(_, watch)| watch.number);
+        for (id, watch) in all {
+            let Some((usage, complaint)) = watch.complaint() else { continue };
+            // A node that is passed over uses nothing.
+            if !self.is_watch_enabled(state, watch) {
+                continue;
+            }
+            let name = self.name_of_watched(id, watch);
+            let refusal = format!("{name} of {self}: {complaint}; set the node to memory that is there");
+            let mut failure = Error::new(Status::INVALID_ARGUMENT, refusal).about(self);
+            failure.item = usage.number();
+            return Err(failure);
+        }
+        Ok(())
+    }
+
+    /// Whether the node takes part in launches, as far as the driver can be asked: not if the definition has no nodes any more.
+    fn is_watch_enabled(&self, state: &State, watch: &Watch) -> bool {
+        let tree = self.tree.lock();
+        let raw = state.raw.as_ref().filter(|_| tree.root().is_some());
+        // SAFETY: the instance has the node, which the lock keeps.
+        raw.is_none_or(|raw| unsafe { raw.is_enabled(watch.native) }.unwrap_or(true))
+    }
+
+    /// What the node is called by now, if the definition still has it.
+    fn name_of_watched(&self, id: NodeId, watch: &Watch) -> String {
+        let tree = self.tree.lock();
+        let is_there = tree.nodes().any(|(other, node)| other == id && node.number == watch.number);
+        if is_there { tree.name_of(id) } else { watch.name.clone() }
+    }
+}
