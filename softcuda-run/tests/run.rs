@@ -31,6 +31,23 @@ fn a_program_finds_the_driver_of_each_version() {
     machine.is_empty();
 }
 
+/// As the CUDA runtime does, which makes nothing of it but an error.
+#[test]
+fn who_asks_for_private_tables_is_told_once() {
+    let machine = Machine::new();
+    let program = machine.program("private.c", common::PRIVATE, &["-ldl"]);
+    let output = machine.run(&[&program, "another"]);
+    assert_eq!((output.out.as_str(), output.err.as_str()), ("500 500 500\n", ""), "{output:?}");
+    let output = machine.run(&[&program, "runtime"]);
+    assert_eq!(output.out, "500 500 500\n", "{output:?}");
+    let [line] = output.err.lines().collect::<Vec<_>>()[..] else { panic!("one line: {output:?}") };
+    assert!(
+        line.starts_with("softcuda: the CUDA runtime (libcudart) is in this process, and asks"),
+        "{line}"
+    );
+    assert!(line.ends_with("(docs/tasks/testing.md, \"The CUDA runtime\")"), "{line}");
+}
+
 /// What the environment says counts where no option does.
 #[test]
 fn options_come_before_variables() {

@@ -1519,7 +1519,7 @@ extern "C" fn cuGetExportTable(ppExportTable: Out<*const c_void>, pExportTableId
             a.address("ppExportTable", ppExportTable.address());
             a.address("pExportTableId", pExportTableId.address());
         },
-        &|| crate::interface::init::cuGetExportTable(ppExportTable, pExportTableId),
+        &|| crate::interface::export_table::cuGetExportTable(ppExportTable, pExportTableId),
     )
 }
 

@@ -2,16 +2,15 @@
 
 use super::forks;
 use crate::abi::Answer;
-use crate::abi::pointer::{In, Out};
+use crate::abi::pointer::Out;
 use crate::abi::sys::{
     CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE,
-    CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_OPERATING_SYSTEM, CUuuid,
+    CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_OPERATING_SYSTEM,
 };
 use crate::executor;
 use crate::instruments::live;
 use crate::instruments::settings::{settings, version};
 use parking_lot::Mutex;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const BEFORE: u8 = 0;
@@ -71,10 +70,4 @@ fn watch_exit() -> Answer {
 
 pub(crate) fn cuDriverGetVersion(driverVersion: Out<i32>) -> Answer {
     driverVersion.set(version() as i32)
-}
-
-/// The private tables that libcudart asks for; none is offered.
-pub(crate) fn cuGetExportTable(ppExportTable: Out<*const c_void>, _pExportTableId: In<CUuuid>) -> Answer {
-    ppExportTable.set(std::ptr::null())?;
-    Err(CUDA_ERROR_NOT_FOUND)
 }

@@ -5,6 +5,7 @@ mod addresses;
 mod control;
 mod entry;
 mod errors;
+mod export_table;
 mod exports;
 mod forks;
 mod functions;
