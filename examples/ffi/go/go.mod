@@ -1,0 +1,3 @@
+module twostreams
+
+go 1.19
