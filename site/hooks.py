@@ -48,7 +48,8 @@ ALSO = {
     "tasks/callbacks.md": ["launch host func", "user object"],
 }
 
-LANGUAGES = {".c": "c", ".h": "c", ".cu": "c++", ".rs": "rust", ".py": "python", ".sh": "sh", ".toml": "toml", ".json": "json"}
+LANGUAGES = {".c": "c", ".h": "c", ".cu": "c++", ".rs": "rust", ".py": "python", ".sh": "sh", ".toml": "toml", ".json": "json",
+             ".cs": "csharp", ".go": "go", ".java": "java", ".js": "js", ".lua": "lua", ".php": "php", ".rb": "ruby", ".zig": "zig"}
 
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
 

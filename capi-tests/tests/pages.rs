@@ -274,3 +274,29 @@ fn identifiers(text: &str) -> BTreeSet<String> {
     let ends = |c: char| !c.is_ascii_alphanumeric() && c != '_';
     text.split(ends).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
+
+/// A page of `docs/languages/` shows parts of the program that it is about, as they stand there but for the indentation.
+#[test]
+fn the_code_of_a_language_is_that_of_its_program() {
+    let unindented = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    let mut shown = 0;
+    for path in below(repository("docs/languages"), "md") {
+        let page = fs::read_to_string(&path).expect("it can be read");
+        let program = page.split("](../../examples/ffi/").nth(1).and_then(|rest| rest.split(')').next());
+        let program = program.unwrap_or_else(|| panic!("{} names no program", path.display()));
+        let program = repository("examples/ffi").join(program);
+        let text = unindented(&fs::read_to_string(&program).expect("the program is there"));
+        for (kind, line, block) in examples::blocks(&page) {
+            let stands = match kind {
+                "sh" => continue,
+                "text" => {
+                    fs::read_to_string(repository("examples/ffi/output.txt")).expect("it is there") == block
+                }
+                _ => text.contains(&unindented(&block)),
+            };
+            assert!(stands, "{}:{line} is not in {}", path.display(), program.display());
+            shown += 1;
+        }
+    }
+    assert!(shown >= 24, "{shown}");
+}

@@ -60,7 +60,7 @@ pub(crate) fn of(page: &str) -> Vec<Example> {
 }
 
 /// The blocks between "```" of a page: what they are, the line on which their text begins, and the text.
-fn blocks(page: &str) -> Vec<(&str, usize, String)> {
+pub(crate) fn blocks(page: &str) -> Vec<(&str, usize, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(&str, usize, String)> = None;
     for (number, line) in (1..).zip(page.lines()) {
