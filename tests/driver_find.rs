@@ -124,6 +124,21 @@ fn a_pipe_is_not_waited_for() {
     assert!(refusal(&path).contains("a pipe"));
 }
 
+/// The loader takes a library that is in the process by its path, whatever stands there now; so no file is looked at, either.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_library_in_the_process_needs_no_file() {
+    let folder = fakes::folder();
+    let path = Fake::new(12080).build(folder.path().join("libcuda.so.1"));
+    // SAFETY: the library's initialisers do nothing.
+    std::mem::forget(unsafe { libloading::Library::new(&path) }.expect("it loads"));
+    fs::remove_file(&path).expect("removed");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    assert!(made.success());
+    let opened = path.clone();
+    assert_eq!(in_time(move || open(&opened)).path(), Some(path.as_path()));
+}
+
 /// The loader maps segments past the end of such a file, and whoever touches them is ended by a signal.
 #[test]
 fn a_library_that_is_cut_off() {

@@ -50,14 +50,9 @@ impl Library {
     /// Opens the library called `name`, or says why not.
     pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Self, NotOpened> {
         let is_path = name.components().count() > 1;
-        if is_path && let Some(reason) = diagnose::refuse(name) {
-            return Err(NotOpened { reason, is_absent: false });
-        }
-        if !is_path && let Some(reason) = refuse_found(name) {
-            return Err(match lookup {
-                Lookup::Loaded => NotOpened { reason: NOT_LOADED.to_owned(), is_absent: true },
-                _ => NotOpened { reason, is_absent: false },
-            });
+        // Of a library that is there the loader looks at no file, which would take longer than all else that it does.
+        if !is_loaded(name) {
+            refuse(name, is_path, lookup)?;
         }
         system::open(name, lookup).map(|handle| Self { handle }).map_err(|words| {
             let is_absent = match lookup {
@@ -100,16 +95,39 @@ impl Library {
     }
 }
 
+/// Refuses what the loader must not be asked for.
+fn refuse(name: &Path, is_path: bool, lookup: Lookup) -> Result<(), NotOpened> {
+    if is_path {
+        return diagnose::refuse(name).map_or(Ok(()), |reason| Err(NotOpened { reason, is_absent: false }));
+    }
+    let Some(reason) = refuse_found(name) else { return Ok(()) };
+    Err(match lookup {
+        Lookup::Loaded => NotOpened { reason: NOT_LOADED.to_owned(), is_absent: true },
+        _ => NotOpened { reason, is_absent: false },
+    })
+}
+
+/// Whether the loader takes a library that is in the process by this name, without looking for a file.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn is_loaded(name: &Path) -> bool {
+    system::search::is_loaded(name)
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn is_loaded(_: &Path) -> bool {
+    false
+}
+
 /// The loader's own words would be of files that it never tried to load.
 const NOT_LOADED: &str = "no such library is loaded in this process";
 
 /// Why the loader must not look for a library of this name: it would take the first file that it finds, whatever that does to the
-/// process, even if only a copy in the process was asked for. One that is there it takes without looking.
+/// process, even if only a copy in the process was asked for.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn refuse_found(name: &Path) -> Option<String> {
     let file = loadable(name).next()?;
     let reason = diagnose::refuse(&file)?;
-    (!system::search::is_loaded(name)).then(|| format!("{}: {reason}", file.display()))
+    Some(format!("{}: {reason}", file.display()))
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]

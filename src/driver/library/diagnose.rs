@@ -66,18 +66,22 @@ fn segments_end(file: &mut File) -> Option<u64> {
     let number = |bytes: &[u8], at: usize, size: usize| {
         bytes[at..at + size].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
     };
-    let mut head = [0u8; 64];
-    file.read_exact(&mut head).ok()?;
-    if !head.starts_with(LITTLE_ENDIAN_64) {
+    // The table of segments is behind the header, as a rule within what one read gets.
+    let mut head = [0u8; 1024];
+    let known = file.read(&mut head).ok()?;
+    if known < 64 || !head.starts_with(LITTLE_ENDIAN_64) {
         return None;
     }
     // Where the table of segments is, and how many there are of which size.
     let (table, size, count) = (number(&head, 32, 8), number(&head, 54, 2), number(&head, 56, 2));
-    file.seek(SeekFrom::Start(table)).ok()?;
-    let (mut end, mut entry) = (table.checked_add(size * count)?, [0u8; 56]);
-    for _ in 0..if size == 56 { count } else { 0 } {
-        if file.read_exact(&mut entry).is_err() {
-            break;
+    let mut end = table.checked_add(size * count)?;
+    let mut entry = [0u8; 56];
+    for index in 0..if size == 56 { count } else { 0 } {
+        let at = table + index * 56;
+        match usize::try_from(at).ok().and_then(|at| head[..known].get(at..at.checked_add(56)?)) {
+            Some(bytes) => entry.copy_from_slice(bytes),
+            None if file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut entry)).is_ok() => {}
+            None => break,
         }
         if number(&entry, 0, 4) == LOAD {
             end = end.max(number(&entry, 8, 8).saturating_add(number(&entry, 32, 8)));

@@ -29,6 +29,7 @@ pub(super) struct Slot {
     pub(super) link: AtomicU64,
 }
 
+#[cfg(loom)]
 impl Slot {
     fn new() -> Self {
         Self {
@@ -164,14 +165,25 @@ impl Slots {
         let index = pool.fresh;
         let chunk = self.chunks.get(index as usize / CHUNK).ok_or(Exhausted::Handles)?;
         if chunk.load(Relaxed).is_null() {
-            let mut slots = Vec::new();
-            slots.try_reserve_exact(CHUNK).map_err(|_| Exhausted::Memory)?;
-            slots.resize_with(CHUNK, Slot::new);
-            chunk.store(slots.leak().as_mut_ptr(), Release);
+            chunk.store(new_chunk().ok_or(Exhausted::Memory)?, Release);
         }
         pool.fresh += 1;
         Ok(index)
     }
+}
+
+/// A chunk of slots that never had a token. Of its memory only what is used is touched: most programs need few.
+#[cfg(not(loom))]
+fn new_chunk() -> Option<*mut Slot> {
+    let layout = std::alloc::Layout::array::<Slot>(CHUNK).ok()?;
+    // SAFETY: the layout is not empty. Null pointers and numbers of zero are those of a new slot.
+    let chunk = unsafe { std::alloc::alloc_zeroed(layout) };
+    (!chunk.is_null()).then_some(chunk.cast())
+}
+
+#[cfg(loom)]
+fn new_chunk() -> Option<*mut Slot> {
+    Some(Vec::from_iter((0..CHUNK).map(|_| Slot::new())).leak().as_mut_ptr())
 }
 
 #[cfg(not(loom))]

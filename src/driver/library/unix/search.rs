@@ -62,14 +62,15 @@ fn module() -> Option<*mut c_void> {
     (found != 0 && !module.is_null()).then_some(module)
 }
 
-/// Whether a library in the process says that this is its name (its SONAME): then the loader takes that one.
+/// Whether a library in the process was loaded by this name, or says that it is its name (its SONAME): then the loader takes that one.
 pub(in crate::driver::library) fn is_loaded(name: &Path) -> bool {
     unsafe extern "C" fn is_called(info: *mut libc::dl_phdr_info, _: usize, name: *mut c_void) -> c_int {
         // SAFETY: the loader passes what it knows of a module, valid during the call; the last argument is the caller's.
         let (info, name) = unsafe { (&*info, &*name.cast::<&Path>()) };
-        // SAFETY: as above.
-        let own = unsafe { own_name(info) };
-        c_int::from(own.is_some_and(|own| own.to_bytes() == name.as_os_str().as_bytes()))
+        let is_it = |own: &CStr| own.to_bytes() == name.as_os_str().as_bytes();
+        // SAFETY: as above; what a module was loaded by ends with NUL.
+        let is_called = unsafe { is_it(CStr::from_ptr(info.dlpi_name)) || own_name(info).is_some_and(is_it) };
+        c_int::from(is_called)
     }
     let mut name = name;
     // SAFETY: the callback keeps to the contract, and gets the name that it expects.
