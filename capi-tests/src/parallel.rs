@@ -19,11 +19,23 @@ pub fn for_each<T: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) ->
 /// # Panics
 /// If there is nothing to do.
 pub fn failures<T: Send>(items: Vec<T>, work: impl Fn(T) -> Result<(), String> + Sync) -> Vec<String> {
+    failures_of(thread::available_parallelism().map_or(2, usize::from), items, work)
+}
+
+/// The same, so many at a time: more than there are processors if most of the work is to wait.
+///
+/// # Panics
+/// If there is nothing to do.
+pub fn failures_of<T: Send>(
+    jobs: usize,
+    items: Vec<T>,
+    work: impl Fn(T) -> Result<(), String> + Sync,
+) -> Vec<String> {
     assert!(!items.is_empty(), "there is nothing to do");
     let (waiting, failures) = (Mutex::new(items.into_iter()), Mutex::new(Vec::new()));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(2, usize::from) {
+        for _ in 0..jobs {
             scope.spawn(|| {
                 while let Some(item) = next() {
                     if let Err(failure) = work(item) {

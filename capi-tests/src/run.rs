@@ -111,7 +111,7 @@ impl Run {
         self
     }
 
-    /// With its standard error in this file, where only its end is waited for.
+    /// With its standard error in this file.
     #[must_use]
     pub fn errors(mut self, file: &Path) -> Self {
         self.errors = Some(file.to_owned());
@@ -124,6 +124,9 @@ impl Run {
     /// If it failed: the command with its variables, the status, and all that it printed.
     pub fn output(mut self) -> Result<String, String> {
         let output = self.command.output().map_err(|error| format!("{:?}: {error}", self.command))?;
+        if let Some(file) = &self.errors {
+            std::fs::write(file, &output.stderr).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }

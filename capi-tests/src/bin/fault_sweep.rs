@@ -3,11 +3,15 @@
 #![cfg(target_os = "linux")]
 
 use capi_tests::fault_sweep::{Extent, Sweep};
-use capi_tests::parallel::failures;
+use capi_tests::parallel::failures_of;
 use capi_tests::say;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::available_parallelism;
 use std::time::Instant;
+
+/// Programs at a time, for each processor: most wait, for what the library does beside them.
+const FOR_EACH: usize = 4;
 
 fn main() -> ExitCode {
     let begun = Instant::now();
@@ -19,6 +23,7 @@ fn main() -> ExitCode {
     say(format_args!(
         "{count} pairs of a program and a call of the driver that fails, in {programs} programs"
     ));
+    let jobs = FOR_EACH * available_parallelism().map_or(2, usize::from);
     let (tried, tenth) = (AtomicUsize::new(0), count.div_ceil(10).max(1));
     let attempt = |pair| {
         let attempted = sweep.attempt(&pair).inspect_err(|failure| say(format_args!("{failure}")));
@@ -28,7 +33,7 @@ fn main() -> ExitCode {
         }
         attempted
     };
-    let (found, seconds) = (failures(pairs, attempt).len(), begun.elapsed().as_secs());
+    let (found, seconds) = (failures_of(jobs, pairs, attempt).len(), begun.elapsed().as_secs());
     say(format_args!(
         "fault-sweep.sh: {programs} programs, {count} pairs, {} runs, {found} findings, {seconds} s",
         sweep.runs()

@@ -295,9 +295,10 @@ fn left_behind(program: &str, files: &Files) -> Result<Vec<String>, String> {
     Ok(left::left(&read(&files.trace, may_make)?, &excused))
 }
 
-/// The memory that could not be freed and of which the log says so.
+/// The memory that could not be freed, and the execs that could not be destroyed, of which the log says so.
 fn leaks_told(log: &str) -> impl Iterator<Item = &str> {
-    log.match_indices(" are leaked").filter_map(|(end, _)| log[..end].rsplit(' ').next())
+    let told = |(end, _): (usize, &str)| log[..end].trim_end_matches(" and what it has").rsplit(' ').next();
+    log.match_indices(" are leaked").filter_map(told)
 }
 
 /// The calls of a trace whose lines are wanted, those of the process that began it; none if there is no file, because no

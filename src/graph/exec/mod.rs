@@ -486,6 +486,8 @@ impl Drop for Exec {
         native::release(self.tree.driver(), self, move |exec| {
             let contexts = held.contexts().to_vec();
             let result = if held.is_gone() {
+                let native = raw.handle();
+                log::warn!(target: "cushim", "{exec}: a context of its nodes is gone, so the driver's exec {native:?} and what it has are leaked");
                 held.abandon(tree.context().is_gone() || tree.definition().is_none());
                 Ok(())
             } else {

@@ -117,7 +117,7 @@ static void draw_read(struct call *call, const struct fuzz_parameter *parameter,
   else if (is_of(parameter, "cushim_extent")) *(cushim_extent *)room = draw_extent();
   else if (is_of(parameter, "cushim_memory_operation")) draw_operations(call, (cushim_memory_operation *)room);
   else if (is_of(parameter, "cushim_owner")) *(cushim_owner *)room = *lend(call);
-  else if (is_of(parameter, "cushim_arg") && mentions(call, "_set_argument")) *(cushim_arg *)room = draw_arg_at(call, call->arguments[2], place_of(call));
+  else if (is_of(parameter, "cushim_arg") && mentions(call, "_set_argument")) *(cushim_arg *)room = draw_arg_at(call, call->arguments[mentions(call, "exec_") ? 2 : 1], place_of(call));
   else if (is_of(parameter, "cushim_arg")) draw_args(call, (cushim_arg *)room);
   else if (is_of(parameter, "void")) draw_bytes(call, (unsigned char *)room);
 }
