@@ -279,6 +279,18 @@ fn no_modules_import_each_other() {
 }
 
 #[test]
+fn no_files_of_the_calls_import_each_other() {
+    let mut edges = file_edges(&modules(), "driver");
+    let is_call = |file: &String| file.starts_with("driver/calls/");
+    edges.retain(|from, _| is_call(from));
+    edges.values_mut().for_each(|to| to.retain(is_call));
+    let imports: usize = edges.values().map(BTreeSet::len).sum();
+    assert!(edges.len() > 25 && imports > 15, "too few were read: {edges:#?}");
+    let cycles = cycles(edges);
+    assert!(cycles.is_empty(), "{cycles:#?}");
+}
+
+#[test]
 fn no_files_of_a_graph_import_each_other() {
     let edges = file_edges(&modules(), "graph");
     let imports: usize = edges.values().map(BTreeSet::len).sum();

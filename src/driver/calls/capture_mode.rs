@@ -1,9 +1,8 @@
 //! The capture mode of a thread: in the relaxed mode, no call of it disturbs a capture of somebody else's (measured on 580: for all
 //! but waiting for a whole context).
 
-use super::graph::capture::exchange_mode;
 use crate::driver::sys::{CU_STREAM_CAPTURE_MODE_RELAXED, CUstreamCaptureMode};
-use crate::driver::{Driver, Table};
+use crate::driver::{CallError, Driver, Table, call};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed as Loosely};
 
 /// How many captures of this library's are under way in the process.
@@ -17,6 +16,15 @@ pub(crate) fn capture_began() {
 /// One is over.
 pub(crate) fn capture_ended() {
     CAPTURES.fetch_sub(1, Loosely);
+}
+
+/// Sets the calling thread's capture mode; answers with what it was.
+#[inline]
+fn exchange_mode(table: &Table, mode: CUstreamCaptureMode) -> Result<CUstreamCaptureMode, CallError> {
+    let mut mode = mode;
+    // SAFETY: reads and writes one number.
+    unsafe { call!(table, cuThreadExchangeStreamCaptureMode_10010(&raw mut mode)) }?;
+    Ok(mode)
 }
 
 /// The thread is in the relaxed mode until this is dropped.

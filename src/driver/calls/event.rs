@@ -98,3 +98,19 @@ impl RawEvent {
         Ok(milliseconds)
     }
 }
+/// Waits, which are of both.
+impl RawStream {
+    /// Makes work enqueued from now on wait for the event.
+    #[inline]
+    pub(crate) fn wait(&self, event: &RawEvent) -> Result<(), CallError> {
+        // SAFETY: both are alive.
+        unsafe { call!(event.table, cuStreamWaitEvent_3020(self.handle(), event.handle(), 0)) }
+    }
+
+    /// In a stream under capture, a node that waits for what the event recorded last, whenever the graph gets there.
+    pub(crate) fn wait_outside(&self, event: &RawEvent) -> Result<(), CallError> {
+        const EXTERNAL: u32 = 1; // CU_EVENT_WAIT_EXTERNAL
+        // SAFETY: both are alive.
+        unsafe { call!(event.table, cuStreamWaitEvent_3020(self.handle(), event.handle(), EXTERNAL)) }
+    }
+}

@@ -1,7 +1,6 @@
 //! Streams.
 
 use super::context::RawContext;
-use super::event::RawEvent;
 use super::{gone_at_exit, ready};
 use crate::driver::call;
 use crate::driver::calls::capture_mode::{relaxed, relaxed_if_capturing};
@@ -68,20 +67,6 @@ impl RawStream {
     pub(crate) fn synchronize(&self) -> Result<(), CallError> {
         // SAFETY: the stream is alive.
         unsafe { relaxed!(self.table, cuStreamSynchronize_2000(self.handle)) }
-    }
-
-    /// Makes work enqueued from now on wait for the event.
-    #[inline]
-    pub(crate) fn wait(&self, event: &RawEvent) -> Result<(), CallError> {
-        // SAFETY: both are alive.
-        unsafe { call!(self.table, cuStreamWaitEvent_3020(self.handle, event.handle(), 0)) }
-    }
-
-    /// In a stream under capture, a node that waits for what the event recorded last, whenever the graph gets there.
-    pub(crate) fn wait_outside(&self, event: &RawEvent) -> Result<(), CallError> {
-        const EXTERNAL: u32 = 1; // CU_EVENT_WAIT_EXTERNAL
-        // SAFETY: both are alive.
-        unsafe { call!(self.table, cuStreamWaitEvent_3020(self.handle, event.handle(), EXTERNAL)) }
     }
 
     /// Whether the stream ignores the legacy default stream.

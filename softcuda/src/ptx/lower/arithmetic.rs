@@ -1,8 +1,8 @@
 //! Addition to division, of integers and floating-point numbers.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
 use super::halves;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;

@@ -1,7 +1,7 @@
 //! `atom` and `red`.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::memory::{Space, space};
 use super::modifiers::Modifiers;
 use super::operand::Place;

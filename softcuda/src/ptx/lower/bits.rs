@@ -2,7 +2,7 @@
 
 use super::arithmetic::{by_width, one, three, two};
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;

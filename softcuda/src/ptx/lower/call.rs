@@ -1,9 +1,10 @@
 //! Calls.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
-use super::names::{Symbol, width};
+use super::names::Symbol;
+use super::registers::width;
 use crate::ptx::ast::{Instruction, Operand, Variable};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::control;

@@ -5,7 +5,7 @@
 
 use super::arithmetic::by_width;
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;

@@ -1,7 +1,7 @@
 //! What several threads do together: barriers, votes, shuffles.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;

@@ -1,7 +1,7 @@
 //! Jumps, ends, fences, and what is only a hint.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use super::names::Symbol;
 use crate::ptx::ast::{Instruction, Operand};

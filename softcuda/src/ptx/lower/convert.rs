@@ -2,10 +2,10 @@
 
 use super::arithmetic::{in_direction, saturate};
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
-use super::names::width;
 use super::operand::resize;
+use super::registers::width;
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::{Handler, Reg};

@@ -1,7 +1,7 @@
 //! `cvt` from and to pairs of 8-bit floating-point numbers.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::Instruction;
 use crate::ptx::byte_float::{ByteFloat, E4m3, E5m2};

@@ -1,7 +1,7 @@
 //! Arithmetic of `f16` and `bf16`, single and in pairs.
 
 use super::emit::op;
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;

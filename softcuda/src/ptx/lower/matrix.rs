@@ -5,7 +5,7 @@
 
 use super::collective;
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::memory::Space;
 use super::modifiers::Modifiers;
 use super::operand::Place;

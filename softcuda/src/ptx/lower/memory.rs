@@ -1,10 +1,10 @@
 //! Loads, stores, copies.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
-use super::names::width;
 use super::operand::{Place, resize};
+use super::registers::width;
 use super::transfer::join;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;

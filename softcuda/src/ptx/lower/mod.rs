@@ -1,6 +1,6 @@
 //! Lowering: from syntax to decoded instructions, one kernel with all that it calls at a time.
 //!
-//! `function` walks the bodies, `names` knows what names mean, `operand` turns operands into registers, `modifiers` sees
+//! `function` walks the bodies, `lowering` is the program on its way, `names` knows what names mean, `operand` turns operands into registers, `modifiers` sees
 //! to it that no modifier is passed over. The other files are tables: what each opcode's forms do.
 
 mod arithmetic;
@@ -16,6 +16,7 @@ mod convert_bytes;
 mod emit;
 mod function;
 mod halves;
+mod lowering;
 mod matrix;
 mod memory;
 mod modifiers;
@@ -23,6 +24,7 @@ mod names;
 mod operand;
 mod packed;
 mod policy;
+mod registers;
 mod table;
 mod transcendental;
 mod transfer;

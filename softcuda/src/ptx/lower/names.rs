@@ -1,6 +1,6 @@
 //! What names mean.
 
-use super::emit::Registers;
+use super::registers::Registers;
 use crate::ptx::ast::{Prototype, Syntax, Variable};
 use crate::ptx::exec::core::Reg;
 use crate::ptx::exec::program::Slot;
@@ -54,22 +54,6 @@ pub(super) struct Register {
     pub(super) ty: Type,
     /// Elements, each in a register of its own after the one before.
     pub(super) vector: u32,
-}
-
-/// Bytes that one register of the type takes in a frame.
-pub(super) fn room(ty: Type) -> u32 {
-    match width(ty) {
-        0 => 4,
-        width => width * 32,
-    }
-}
-
-/// Bytes of a lane in a register of the type; 0 is a predicate. Registers of 8 bits have 16.
-pub(super) fn width(ty: Type) -> u32 {
-    match ty.size() {
-        1 => 2,
-        size => size,
-    }
 }
 
 /// What `name0` to `name(count-1)` are.

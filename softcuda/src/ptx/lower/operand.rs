@@ -1,8 +1,9 @@
 //! Operands to registers.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
-use super::names::{Register, Symbol, room, width};
+use super::lowering::Lowering;
+use super::names::{Register, Symbol};
+use super::registers::{room, width};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::{Handler, Op, Reg};

@@ -1,7 +1,7 @@
 //! Integers side by side in a register: bytes and pairs of 16 bits.
 
 use super::arithmetic::{three, two};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;

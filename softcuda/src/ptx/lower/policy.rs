@@ -2,7 +2,7 @@
 //! compute capability 9.0.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;

@@ -1,6 +1,6 @@
 //! Which file knows which opcode.
 
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use super::{
     arithmetic, atomic, bits, call, carry, collective, compare, control, convert, convert_bytes, matrix,

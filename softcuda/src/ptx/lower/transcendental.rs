@@ -1,7 +1,7 @@
 //! Functions that a GPU approximates, and those of the same names that are exact.
 
 use super::arithmetic::{double, in_direction, one, single};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;

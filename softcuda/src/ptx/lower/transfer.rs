@@ -1,10 +1,10 @@
 //! `mov`, and what becomes of addresses.
 
 use super::emit::{NIL, op};
-use super::function::Lowering;
+use super::lowering::Lowering;
 use super::modifiers::Modifiers;
-use super::names::width;
 use super::operand::{named_components, resize};
+use super::registers::width;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::{Handler, Op, Reg};

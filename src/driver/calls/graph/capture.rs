@@ -142,15 +142,3 @@ pub(crate) unsafe fn set_dependencies(
         }
     }
 }
-
-/// Sets the calling thread's capture mode; answers with what it was.
-#[inline]
-pub(crate) fn exchange_mode(
-    table: &Table,
-    mode: CUstreamCaptureMode,
-) -> Result<CUstreamCaptureMode, CallError> {
-    let mut mode = mode;
-    // SAFETY: reads and writes one number.
-    unsafe { call!(table, cuThreadExchangeStreamCaptureMode_10010(&raw mut mode)) }?;
-    Ok(mode)
-}
