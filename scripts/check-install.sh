@@ -84,7 +84,7 @@ marks() {
   [[ $(wc -l <<<"$archived") -gt 300 ]] || fail 'libcushim.a has too few functions'
   diff <(sed "s/\$/@@CUSHIM_${soname#libcushim.so.}/" <<<"$archived") - <<<"$exported" ||
     fail 'libcushim.so does not export the functions of libcushim.a with a version (above)'
-  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$lib/libsoftcuda_nvml.so" "$lib/softcuda/libsoftcuda_compilers.so" "$prefix/bin/cushim-probe" "$prefix/bin/softcuda-run"; do
+  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$lib"/softcuda/libsoftcuda_{nvml,compilers}.so "$prefix/bin/cushim-probe" "$prefix/bin/softcuda-run"; do
     [[ -f $file ]] || fail "$file is missing"
     [[ $(readelf -SW "$file") != *.debug_info* ]] || fail "$file is not stripped"
     debug=$(dirname "$file")/.debug/$(readelf -p .gnu_debuglink "$file" | sed -n 's/.* \(.*\.debug\)$/\1/p')
@@ -151,9 +151,18 @@ with_meson() {
   prints "$work/meson-$1"
 }
 
+# ldconfig makes a link of the own name of each library in its folders: in a system's, none may be NVIDIA's driver.
+names() {
+  local made
+  mkdir "$work/names"
+  cp -P "$lib"/lib*.so* "$work/names"
+  PATH+=:/sbin:/usr/sbin ldconfig -n "$work/names"
+  made=$(diff <(cd "$lib" && ls -d lib*.so*) <(ls "$work/names")) || fail "ldconfig makes links in $lib: $made"
+}
+
 # It finds softcuda beside the library, and each version of it.
 probe() {
-  [[ -f $lib/libsoftcuda-11.4.so && -f $lib/libsoftcuda-13.5.so ]] || fail "$lib lacks versions of softcuda"
+  [[ -f $lib/softcuda/libsoftcuda-11.4.so && -f $lib/softcuda/libsoftcuda-13.5.so ]] || fail "$lib lacks versions of softcuda"
   "$prefix/bin/cushim-probe" --software > "$work/log" || { cat "$work/log"; exit 1; }
 }
 
@@ -195,6 +204,7 @@ check() { # what, command...
 
 check 'libraries' marks
 check 'headers' headers
+check 'names of libraries' names
 check 'cushim-probe' probe
 check 'softcuda-run' run_on_softcuda
 for compiler in gcc clang; do

@@ -13,9 +13,9 @@ Builds the libraries with cargo and installs:
   PREFIX/lib/libcushim.so -> libcushim.so.0.1 -> libcushim.so.0.1.0, with symbol versions, and libcushim.a
   PREFIX/lib/pkgconfig/           cushim.pc, softcuda.pc, cushim-cuda.pc
   PREFIX/lib/cmake/cushim/        for find_package(cushim)
-  PREFIX/lib/libsoftcuda.so and libsoftcuda-VERSION.so, the software driver (CUSHIM_DRIVER=software finds it there)
-  PREFIX/lib/libsoftcuda_nvml.so  NVML for softcuda, which softcuda-run gives programs as libnvidia-ml.so.1
-  PREFIX/lib/softcuda/libsoftcuda_compilers.so  by which softcuda-run has NVRTC and nvJitLink hand out PTX
+  PREFIX/lib/libsoftcuda.so       the software driver (CUSHIM_DRIVER=software finds it there)
+  PREFIX/lib/softcuda/            libsoftcuda-VERSION.so, the same as one version each, and for softcuda-run: libsoftcuda_nvml.so, NVML, and
+                                  libsoftcuda_compilers.so, by which NVRTC and nvJitLink hand out PTX
   PREFIX/bin/softcuda-run         runs a command on softcuda (docs/tasks/testing.md); PREFIX/share/man/man1/softcuda-run.1
   PREFIX/bin/cushim-probe         says which driver a program gets; PREFIX/share/man/man1/cushim-probe.1
   PREFIX/share/cushim/            cushim.json: the interface as data, for programs that write bindings (docs/interface.md)
@@ -277,18 +277,19 @@ put 644 include/cushim.json share/cushim/cushim.json
 
 if [[ $softcuda ]]; then
   put_program "$(built_file libsoftcuda.so)" "$libdir/libsoftcuda.so"
+  # Not where ldconfig looks: it makes a link of each library's own name, and these have that of NVIDIA's driver.
+  own=$libdir/softcuda
   shells=$given
   [[ $given ]] || shells=$(sed -n '/"build-script-executed","package_id":"[^"]*softcuda#/ s/.*"out_dir":"\([^"]*\)".*/\1/p' <<<"$built" | tail -n 1)
   for shell in "$shells"/libsoftcuda-*.so; do
     cp "$shell" "$work/shell"
     "${binutils}strip" --strip-unneeded "$work/shell"
-    put 755 "$work/shell" "$libdir/${shell##*/}"
+    put 755 "$work/shell" "$own/${shell##*/}"
   done
   put_text softcuda.pc.in "$libdir/pkgconfig/softcuda.pc"
   if [[ ! $given ]]; then
-    put_program "$(built_file libsoftcuda_nvml.so)" "$libdir/libsoftcuda_nvml.so"
-    # Not where ldconfig looks, which would make a link of its name.
-    put_program "$(built_file libsoftcuda_compilers.so)" "$libdir/softcuda/libsoftcuda_compilers.so"
+    put_program "$(built_file libsoftcuda_nvml.so)" "$own/libsoftcuda_nvml.so"
+    put_program "$(built_file libsoftcuda_compilers.so)" "$own/libsoftcuda_compilers.so"
     put_program "$(built_file softcuda-run)" bin/softcuda-run
     put_text softcuda-run.1.in share/man/man1/softcuda-run.1
   fi

@@ -50,7 +50,7 @@ impl Libraries {
             .map_err(|error| wrong(&format!("which cannot be opened: {error}")))?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         let from_shell = folder.join("../../../deps").join(CORE);
-        let core = [folder.join(CORE), folder.join("deps").join(CORE), from_shell]
+        let core = [folder.join(CORE), folder.join("..").join(CORE), folder.join("deps").join(CORE), from_shell]
             .into_iter()
             .find(|path| path.is_file());
         let core = core.ok_or_else(|| wrong(&format!("and there is no {CORE} beside it")))?;
@@ -61,7 +61,7 @@ impl Libraries {
         let core = std::fs::canonicalize(&core).unwrap_or(core);
         let folder = core.parent().unwrap_or(Path::new("/")).to_owned();
         let built = folder.parent().map(|profile| built_shells(&profile.join("build")));
-        Self { core, shells: [vec![folder], built.unwrap_or_default()].concat() }
+        Self { core, shells: [vec![folder.join(OWN_FOLDER), folder], built.unwrap_or_default()].concat() }
     }
 
     /// NVML for softcuda, if it is there.

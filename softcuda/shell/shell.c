@@ -46,7 +46,7 @@ typedef void (*attach_function)(int version, struct slot *slots, size_t count);
 
 /* Opens the core that belongs to the file of a shell. */
 static void *open_beside(const char *shell) {
-    static const char *const places[] = {"/libsoftcuda.so", "/../../../deps/libsoftcuda.so"};
+    static const char *const places[] = {"/libsoftcuda.so", "/../libsoftcuda.so", "/../../../deps/libsoftcuda.so"};
     char path[PATH_MAX];
     const char *end = strrchr(shell, '/');
     for (size_t i = 0; end && i < sizeof places / sizeof places[0]; i++) {
