@@ -98,7 +98,8 @@ fn beside() -> Vec<CString> {
     let Some(path) = own_path() else { return Vec::new() };
     let real = std::fs::canonicalize(&path).unwrap_or(path);
     let folder = real.parent().unwrap_or(Path::new("/"));
-    let places = ["libsoftcuda.so", "../libsoftcuda.so", "deps/libsoftcuda.so"].map(|place| folder.join(place));
+    let places =
+        ["libsoftcuda.so", "../libsoftcuda.so", "deps/libsoftcuda.so"].map(|place| folder.join(place));
     places.into_iter().filter_map(|place| CString::new(place.into_os_string().as_bytes()).ok()).collect()
 }
 

@@ -50,9 +50,10 @@ impl Libraries {
             .map_err(|error| wrong(&format!("which cannot be opened: {error}")))?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         let from_shell = folder.join("../../../deps").join(CORE);
-        let core = [folder.join(CORE), folder.join("..").join(CORE), folder.join("deps").join(CORE), from_shell]
-            .into_iter()
-            .find(|path| path.is_file());
+        let core =
+            [folder.join(CORE), folder.join("..").join(CORE), folder.join("deps").join(CORE), from_shell]
+                .into_iter()
+                .find(|path| path.is_file());
         let core = core.ok_or_else(|| wrong(&format!("and there is no {CORE} beside it")))?;
         Ok(Self::with(core))
     }

@@ -33,7 +33,7 @@ static void compose(const struct form *form, char *text, size_t size) {
   static const char operand_names[] = "abc", result_names[] = "de";
   size_t i;
   snprintf(text, size,
-           ".version 8.3\n.target sm_90\n.address_size 64\n"
+           ".version 8.4\n.target sm_90\n.address_size 64\n"
            ".visible .entry form(.param .u64 operands, .param .u64 results, .param .u64 places) {\n"
            "  .shared .align 16 .b8 shared[%d];\n"
            "  .reg .pred %%p, %%q, %%r;\n  .reg .b16 %%h<2>;\n  .reg .b32 %%i, %%s, %%x, %%y, %%z, %%lane;\n"

@@ -12,4 +12,5 @@ mod garbled;
 mod language;
 mod machine;
 mod matrices;
+mod mma;
 mod operands;

@@ -18,6 +18,7 @@ pub(super) mod fault;
 pub(super) mod grid;
 pub(super) mod host;
 pub(super) mod map;
+pub(super) mod mma;
 pub(super) mod print;
 pub(super) mod program;
 pub(super) mod space;

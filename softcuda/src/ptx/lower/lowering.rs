@@ -217,6 +217,11 @@ impl<'a, 's> Lowering<'a, 's> {
         self.names.registers.take(ty, 1)
     }
 
+    /// So many of them, one after the other.
+    pub(super) fn temporaries(&mut self, ty: Type, count: u32) -> Reg {
+        self.names.registers.take(ty, count)
+    }
+
     pub(super) fn constant(&mut self, value: u64, ty: Type) -> Reg {
         self.constants.get(value, width(ty))
     }

@@ -103,7 +103,7 @@ fn shuffle(l: &mut Lowering<'_, '_>, value: Reg, ty: Type, lane: Reg) -> Reg {
 }
 
 /// No lane goes on before all have read or written.
-fn wait(l: &mut Lowering<'_, '_>) {
+pub(super) fn wait(l: &mut Lowering<'_, '_>) {
     let members = l.constant(u64::from(u32::MAX), B32);
     collective::emit(l, Collective { members: Some(members), ..collective::PLAIN });
 }

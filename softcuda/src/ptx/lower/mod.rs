@@ -19,6 +19,7 @@ mod halves;
 mod lowering;
 mod matrix;
 mod memory;
+mod mma;
 mod modifiers;
 mod names;
 mod operand;

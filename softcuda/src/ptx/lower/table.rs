@@ -4,7 +4,7 @@ use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use super::{
     arithmetic, atomic, bits, call, carry, collective, compare, control, convert, convert_bytes, matrix,
-    memory, packed, policy, transcendental, transfer,
+    memory, mma, packed, policy, transcendental, transfer,
 };
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
@@ -39,6 +39,7 @@ pub(super) fn lower<'a>(
             collective::lower(l, i, m)
         }
         "ldmatrix" | "stmatrix" | "movmatrix" => matrix::lower(l, i, m),
+        "mma" => mma::lower(l, i, m),
         "createpolicy" => policy::lower(l, i, m),
         "vabsdiff4" => packed::bytes(l, i, m),
         "call" => call::lower(l, i, m),
