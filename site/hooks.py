@@ -60,10 +60,10 @@ sections = {}
 
 
 def on_config(config):
-    """Adds the runs on GPUs to the navigation, the newest first."""
+    """Adds the runs on GPUs to the navigation."""
     sections_of = {title: pages for item in config.nav for title, pages in item.items()}
     runs = next(pages for item in sections_of["Project"] for title, pages in item.items() if title == "Runs on real GPUs")
-    runs += sorted((f"verified/{page.name}" for page in (ROOT / "docs/verified").glob("2*.md")), reverse=True)
+    runs += sorted(f"verified/{page.name}" for page in (ROOT / "docs/verified").glob("[a-z]*.md"))
 
 
 def on_files(files, config):
