@@ -101,12 +101,10 @@ struct KnownNode {
 
 impl Known {
     pub(super) fn of(tree: &Tree, state: &mut State, graph: GraphId) -> Result<Self, Error> {
-        let known = state.graph(graph);
-        let (is_ordered, is_cut) = (known.is_ordered, known.is_cut);
-        let natives = known.native.nodes().map_err(|error| tree.failed(error, known.object.as_ref()))?;
-        let mut nodes = Vec::with_capacity(natives.len());
-        for native in natives {
-            let id = foreign::known(tree, state, graph, native)?;
+        let all = foreign::list_all(tree, state, graph)?;
+        let (is_ordered, is_cut) = (state.graph(graph).is_ordered, state.graph(graph).is_cut);
+        let mut nodes = Vec::with_capacity(all.len());
+        for id in all {
             let child = match *state.node(id).inner {
                 [child] if state.node(id).node_type() == NodeType::Child => {
                     Some(Self::of(tree, state, child)?)
@@ -147,12 +145,13 @@ impl Known {
         }
         state.unplaced.extend(self.unplaced.into_iter().map(|attachment| (copy, attachment)));
         for (node, native) in self.nodes.into_iter().zip(natives) {
-            let node_state = NodeState { native, ..node.state }.moved(&self.context, tree.context());
-            let id = state.list_node(copy, node_state);
-            if let Some(label) = node.label {
+            let KnownNode { state: known, label, child } = node;
+            let id =
+                state.list_made(copy, || NodeState { native, ..known }.moved(&self.context, tree.context()));
+            if let Some(label) = label {
                 tree.object_of(state, id).header().set_label(Some(&label));
             }
-            let Some(known) = node.child else { continue };
+            let Some(known) = child else { continue };
             // SAFETY: the driver has just named the node.
             let child = unsafe { query::child(tree.table(), native) }
                 .map_err(|error| tree.failed(error, object.as_ref()))?;
