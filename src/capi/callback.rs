@@ -13,7 +13,7 @@ use crate::object::callback::{Lending, Owner, flush_callbacks, leaked_releases};
 use crate::object::error::{Error, Status};
 use crate::object::handle;
 use crate::op::HostFunction;
-use crate::op::node::Given;
+use crate::op::node::CFunction;
 use crate::stream::Stream;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
@@ -133,7 +133,7 @@ pub(super) unsafe fn operation(
     }
     let operation = match function {
         // SAFETY: the caller vouches for the function.
-        Some(function) => unsafe { HostFunction::given(Given { function, data }) },
+        Some(function) => unsafe { HostFunction::given(CFunction { function, data }) },
         None => {
             let data = Data(data);
             HostFunction::new(move || pull::push(Item::HostFunction(data)))
@@ -158,10 +158,10 @@ pub(super) unsafe fn operation_on_bytes(
     let Some(function) = function else { return Err(out::null("function")) };
     handle::check_memory()?;
     // SAFETY: the caller vouches for the bytes.
-    let kept = unsafe { Kept::copy(bytes, size) }?;
+    let kept = unsafe { KeptBytes::copy(bytes, size) }?;
     let data = kept.data();
     // SAFETY: the caller vouches for the function; the owner keeps the bytes as long as it may be called.
-    Ok(unsafe { HostFunction::on_bytes(Given { function, data }, Owner::keeping(kept)) })
+    Ok(unsafe { HostFunction::on_bytes(CFunction { function, data }, Owner::keeping(kept)) })
 }
 
 fn enqueue(stream: &Stream, mut operation: HostFunction) -> Result<(), Error> {
@@ -196,9 +196,9 @@ pub unsafe extern "C" fn cushim_stream_launch_host_function_bytes(
 }
 
 /// Bytes of a caller's, aligned for every type that C has.
-struct Kept(Vec<u128>);
+struct KeptBytes(Vec<u128>);
 
-impl Kept {
+impl KeptBytes {
     /// # Safety
     /// `bytes` is valid for reads of `size` bytes.
     unsafe fn copy(bytes: *const c_void, size: usize) -> Result<Self, Error> {

@@ -23,7 +23,7 @@ fn is_unsupported(failure: &Error) -> bool {
     failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0
 }
 
-/// A node that comes before another, and is of another graph.
+/// The refusal of a predecessor that is a node of another graph.
 #[cold]
 pub(super) fn of_another_graph(node: &NodeObject, index: usize) -> Error {
     let refusal =
@@ -33,7 +33,7 @@ pub(super) fn of_another_graph(node: &NodeObject, index: usize) -> Error {
     error
 }
 
-/// A node that was not added.
+/// Why the driver added no node: perhaps a predecessor is named twice.
 #[cold]
 pub(super) fn of_add(failure: Error, after: &(impl Predecessors + ?Sized)) -> Error {
     if !is_invalid(&failure) {
@@ -53,7 +53,7 @@ pub(super) fn of_add(failure: Error, after: &(impl Predecessors + ?Sized)) -> Er
     failure
 }
 
-/// What it answers where a node is device-updatable, of which this is the name.
+/// Why the driver does not do this to a graph: one of its nodes is device-updatable, which has this name.
 #[cold]
 pub(super) fn of_updatable(failure: Error, name: Option<String>, limit: &str) -> Error {
     match name.filter(|_| is_unsupported(&failure)) {
@@ -62,7 +62,7 @@ pub(super) fn of_updatable(failure: Error, name: Option<String>, limit: &str) ->
     }
 }
 
-/// A node that was not removed, while this captures into its graph.
+/// Why the driver removed no node: this captures into its graph.
 #[cold]
 pub(super) fn of_captured(failure: Error, capture: Option<Arc<dyn Recorder>>) -> Error {
     match capture.filter(|_| failure.status.0 == sys::CUDA_ERROR_ILLEGAL_STATE.0) {
@@ -77,7 +77,7 @@ pub(super) fn of_captured(failure: Error, capture: Option<Arc<dyn Recorder>>) ->
     }
 }
 
-/// What the driver answers to most changes of a graph that allocates.
+/// Why the driver did not change a graph: it allocates memory.
 #[cold]
 pub(super) fn of_change(failure: Error, has_allocations: bool) -> Error {
     match is_unsupported(&failure) && has_allocations {
@@ -89,7 +89,7 @@ pub(super) fn of_change(failure: Error, has_allocations: bool) -> Error {
     }
 }
 
-/// What it answers to copies of a graph.
+/// Why the driver did not copy a graph.
 #[cold]
 pub(super) fn of_copying(failure: Error, of: &State) -> Error {
     let why = match (of.allocating > 0, of.had_conditions()) {
@@ -105,7 +105,7 @@ pub(super) fn of_copying(failure: Error, of: &State) -> Error {
     add(failure, why)
 }
 
-/// Edges that were not added.
+/// Why the driver added no edges.
 #[cold]
 pub(super) fn of_edges(failure: Error) -> Error {
     match is_invalid(&failure) {
@@ -114,7 +114,7 @@ pub(super) fn of_edges(failure: Error) -> Error {
     }
 }
 
-/// Edges that were not removed.
+/// Why the driver removed no edges.
 #[cold]
 pub(super) fn of_missing_edges(failure: Error) -> Error {
     if is_invalid(&failure) {
@@ -124,7 +124,7 @@ pub(super) fn of_missing_edges(failure: Error) -> Error {
     }
 }
 
-/// A definition that was not instantiated while another instance of it exists, of a sort of which there is one at a time.
+/// Why the driver did not instantiate a graph: there is another instance, and of such a graph there is one at a time.
 #[cold]
 pub(super) fn of_second_exec(failure: Error, live: usize) -> Error {
     match is_unsupported(&failure) && live > 0 {
@@ -136,7 +136,7 @@ pub(super) fn of_second_exec(failure: Error, live: usize) -> Error {
     }
 }
 
-/// A node that was not changed.
+/// Why the driver did not change a node.
 #[cold]
 pub(super) fn of_set(failure: Error, parameters: &Parameters) -> Error {
     let is_box = matches!(parameters, Parameters::Copy(copy) if !copy.is_range());

@@ -10,7 +10,7 @@ use crate::driver::sys::{CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, CUgra
 use crate::driver::{CallError, Table};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
-use crate::op::node::{Holds, Kept, NodeChange, NodeType, Parameters};
+use crate::op::node::{HandedOver, Holds, NodeChange, NodeType, Parameters};
 use std::sync::Arc;
 
 impl Node {
@@ -95,7 +95,8 @@ unsafe fn set<C: NodeChange>(
     let mut parameters = change.changed(&now, at)?;
     restriction::check(tree, state, graph, &parameters, at)?;
     state.check_parameters(&parameters)?;
-    let kept = Kept(state.node(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()));
+    let kept =
+        HandedOver(state.node(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()));
     let keeps = change.keeps(&kept);
     let prepared = if keeps { state.prepare(graph).map_err(failed)? } else { None };
     let related = relations::kept(state);

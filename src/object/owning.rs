@@ -131,15 +131,15 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    struct Named(Owning);
+    struct Handle(Owning);
 
-    impl std::fmt::Display for Named {
+    impl std::fmt::Display for Handle {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             f.write_str("a handle")
         }
     }
 
-    impl Subject for Named {
+    impl Subject for Handle {
         fn label(&self) -> Option<Arc<str>> {
             None
         }
@@ -160,11 +160,11 @@ mod tests {
         }
     }
 
-    fn borrowed() -> Arc<Named> {
-        Arc::new(Named(Owning::new(Ownership::Borrowed)))
+    fn borrowed() -> Arc<Handle> {
+        Arc::new(Handle(Owning::new(Ownership::Borrowed)))
     }
 
-    fn take(taking: Taking<'_>, object: &Arc<Named>) -> Result<(), Error> {
+    fn take(taking: Taking<'_>, object: &Arc<Handle>) -> Result<(), Error> {
         taking.take(object, |object| &object.0, object.as_ref())
     }
 

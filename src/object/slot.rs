@@ -5,18 +5,18 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// Holds at most one value, of which is known that it is a `V`. Whoever uses a slot agrees on the type of what it holds.
-pub(crate) struct Slot<V: Kept + ?Sized = dyn Any + Send + Sync>(Mutex<Option<Arc<V>>>);
+pub(crate) struct Slot<V: SlotValue + ?Sized = dyn Any + Send + Sync>(Mutex<Option<Arc<V>>>);
 
 /// A slot that nobody else can look into.
-pub(crate) struct Locked<'a, V: Kept + ?Sized = dyn Any + Send + Sync>(MutexGuard<'a, Option<Arc<V>>>);
+pub(crate) struct Locked<'a, V: SlotValue + ?Sized = dyn Any + Send + Sync>(MutexGuard<'a, Option<Arc<V>>>);
 
 /// What can be known of all values of a slot.
-pub(crate) trait Kept {
+pub(crate) trait SlotValue {
     /// The same, of whatever type it is.
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-impl Kept for dyn Any + Send + Sync {
+impl SlotValue for dyn Any + Send + Sync {
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
@@ -31,19 +31,19 @@ pub(crate) trait Exposed: Any + Send + Sync {
     fn is_over(&self) -> bool;
 }
 
-impl Kept for dyn Exposed {
+impl SlotValue for dyn Exposed {
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
 }
 
-impl<V: Kept + ?Sized> Default for Slot<V> {
+impl<V: SlotValue + ?Sized> Default for Slot<V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<V: Kept + ?Sized> Slot<V> {
+impl<V: SlotValue + ?Sized> Slot<V> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(None))
     }
@@ -74,7 +74,7 @@ impl<V: Kept + ?Sized> Slot<V> {
     }
 }
 
-impl<V: Kept + ?Sized> Locked<'_, V> {
+impl<V: SlotValue + ?Sized> Locked<'_, V> {
     /// What the slot holds, if it is a `T`.
     pub(crate) fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.0.clone().and_then(|value| value.any().downcast().ok())

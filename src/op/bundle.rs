@@ -8,14 +8,14 @@ use std::any::Any;
 #[derive(Default)]
 pub(crate) struct Bundle {
     /// By the number of the node, in ascending order.
-    named: Vec<Named>,
+    named: Vec<OfNode>,
     /// What stays as long as the driver's object; of one node without an allocation.
     rest: SmallVec<[Holds; 1]>,
     /// What was added since.
     added: Vec<Box<dyn Any + Send>>,
 }
 
-struct Named {
+struct OfNode {
     node: u32,
     /// Whether it is still told apart; what is not stays as long as the driver's object.
     is_known: bool,
@@ -39,7 +39,7 @@ impl Bundle {
         rest: impl Iterator<Item = &'a Holds>,
     ) -> Self {
         let nodes = nodes.filter(|(_, holds)| !holds.is_empty());
-        let named = nodes.map(|(node, holds)| Named { node, is_known: true, holds: holds.clone() });
+        let named = nodes.map(|(node, holds)| OfNode { node, is_known: true, holds: holds.clone() });
         let mut bundle = Self { named: named.collect(), rest: rest.cloned().collect(), added: Vec::new() };
         bundle.sort();
         bundle
@@ -110,7 +110,7 @@ impl Bundle {
     /// The nodes have these numbers from now on; those that have none are not told apart any more.
     pub(crate) fn rename(&mut self, number: impl Fn(u32) -> Option<u32>) {
         let Self { named, rest, .. } = self;
-        let has_none = |named: &mut Named| {
+        let has_none = |named: &mut OfNode| {
             let number = number(named.node).filter(|_| named.is_known);
             number.inspect(|number| named.node = *number).is_none()
         };

@@ -1,7 +1,7 @@
 //! Functions that a stream calls, and owners that are released when a stream gets there.
 
 #[cfg(feature = "capi")]
-use super::node::Given;
+use super::node::CFunction;
 use super::node::{Repeatable, call_again};
 use super::{Captured, Operation, Traits};
 use crate::context::Context;
@@ -44,7 +44,7 @@ impl HostFunction {
     /// # Safety
     /// It may be called with that, as often as the operation is done, from any thread.
     #[cfg(feature = "capi")]
-    pub(crate) unsafe fn given(given: Given) -> Self {
+    pub(crate) unsafe fn given(given: CFunction) -> Self {
         // SAFETY: the caller vouches for it. The whole is captured, which may be used on every thread.
         let call = move || unsafe { given.function.call(({ given }.data,)) };
         Self::repeatable(Repeatable { call: Box::new(call), given: Some(given) })
@@ -55,7 +55,7 @@ impl HostFunction {
     /// # Safety
     /// As for [`given`](Self::given), as long as the copy is kept.
     #[cfg(feature = "capi")]
-    pub(crate) unsafe fn on_bytes(given: Given, bytes: Owner) -> Self {
+    pub(crate) unsafe fn on_bytes(given: CFunction, bytes: Owner) -> Self {
         // SAFETY: as the caller vouches.
         let function = unsafe { Self::given(given) }.owned_by(bytes);
         Self { keeps_bytes: true, ..function }

@@ -53,7 +53,7 @@ use std::sync::Arc;
 pub struct Launch<'a, 'v> {
     pub(super) kernel: &'a Arc<Kernel>,
     pub(super) config: &'a LaunchConfig<'a>,
-    pub(super) arguments: Given<'a, 'v>,
+    pub(super) arguments: LaunchArguments<'a, 'v>,
 }
 
 /// A launch whose arguments were held against the kernel.
@@ -69,7 +69,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-pub(super) enum Given<'a, 'v> {
+pub(super) enum LaunchArguments<'a, 'v> {
     Each(&'a mut Arguments<'v>),
     Packed(&'a [u8]),
 }
@@ -84,7 +84,7 @@ impl<'a, 'v> Launch<'a, 'v> {
         arguments: &'a mut Arguments<'v>,
     ) -> Self {
         arguments.finish();
-        Self { kernel, config, arguments: Given::Each(arguments) }
+        Self { kernel, config, arguments: LaunchArguments::Each(arguments) }
     }
 
     /// With all arguments in one block, laid out as [`Kernel::parameters`] says: like a C struct of the parameters. Before
@@ -92,7 +92,7 @@ impl<'a, 'v> Launch<'a, 'v> {
     #[inline(always)]
     #[must_use]
     pub fn packed(kernel: &'a Arc<Kernel>, config: &'a LaunchConfig<'a>, block: &'a [u8]) -> Self {
-        Self { kernel, config, arguments: Given::Packed(block) }
+        Self { kernel, config, arguments: LaunchArguments::Packed(block) }
     }
 
     /// Refuses what is known to be wrong, before any effect.
@@ -104,13 +104,13 @@ impl<'a, 'v> Launch<'a, 'v> {
             check_event(trigger.event, at)?;
         }
         match &self.arguments {
-            Given::Each(arguments) => {
+            LaunchArguments::Each(arguments) => {
                 arguments.check(self.kernel, at)?;
                 arguments.check_reach(at, sink)?;
                 arguments.number_conditions()?;
                 Ok(Checked(RawArguments::Each(arguments.addresses())))
             }
-            Given::Packed(block) => Ok(Checked(RawArguments::Packed(packed(self.kernel, block)?))),
+            LaunchArguments::Packed(block) => Ok(Checked(RawArguments::Packed(packed(self.kernel, block)?))),
         }
     }
 
@@ -144,12 +144,12 @@ impl Operation for Launch<'_, '_> {
     #[inline(always)]
     fn traits(&self) -> Traits {
         let has_owners = match &self.arguments {
-            Given::Each(arguments) => arguments.has_owners(),
-            Given::Packed(_) => false,
+            LaunchArguments::Each(arguments) => arguments.has_owners(),
+            LaunchArguments::Packed(_) => false,
         };
         let has_conditions = match &self.arguments {
-            Given::Each(arguments) => arguments.has_conditions(),
-            Given::Packed(_) => false,
+            LaunchArguments::Each(arguments) => arguments.has_conditions(),
+            LaunchArguments::Packed(_) => false,
         };
         Traits { has_owners, has_conditions, ..Traits::default() }
     }
@@ -161,8 +161,8 @@ impl Operation for Launch<'_, '_> {
     #[inline]
     fn check_again<'a>(&'a self, _at: &'a Context) -> Result<Checked<'a>, Error> {
         match &self.arguments {
-            Given::Each(arguments) => Ok(Checked(RawArguments::Each(arguments.addresses()))),
-            Given::Packed(block) => Ok(Checked(RawArguments::Packed(packed(self.kernel, block)?))),
+            LaunchArguments::Each(arguments) => Ok(Checked(RawArguments::Each(arguments.addresses()))),
+            LaunchArguments::Packed(block) => Ok(Checked(RawArguments::Packed(packed(self.kernel, block)?))),
         }
     }
 
@@ -178,8 +178,8 @@ impl Operation for Launch<'_, '_> {
 
     fn take_owners(&mut self) -> Vec<Owner> {
         match &mut self.arguments {
-            Given::Each(arguments) => arguments.take_owners(),
-            Given::Packed(_) => Vec::new(),
+            LaunchArguments::Each(arguments) => arguments.take_owners(),
+            LaunchArguments::Packed(_) => Vec::new(),
         }
     }
 

@@ -40,13 +40,13 @@ const NONE: cushim_edge = cushim_edge {
 };
 
 /// An edge of a caller's, with its nodes looked up.
-struct Given<'g> {
+struct CallersEdge<'g> {
     from: Lent<'g, NodeObject>,
     to: Lent<'g, NodeObject>,
     data: EdgeData,
 }
 
-impl<'g> Given<'g> {
+impl<'g> CallersEdge<'g> {
     fn look_up(guard: &'g Guard, edge: &cushim_edge) -> Result<Self, Error> {
         if edge.reserved != [0; 5] {
             return Err(invalid("reserved is not zero"));
@@ -123,9 +123,10 @@ unsafe fn change(
         let guard = enter()?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
         // SAFETY: the caller vouches for the array.
-        let given =
-            unsafe { input::array_if_any(edges, edge_count, "edges", |edge| Given::look_up(&guard, edge)) }?;
-        change(&graph, &given.iter().map(Given::edge).collect::<Vec<_>>())
+        let given = unsafe {
+            input::array_if_any(edges, edge_count, "edges", |edge| CallersEdge::look_up(&guard, edge))
+        }?;
+        change(&graph, &given.iter().map(CallersEdge::edge).collect::<Vec<_>>())
     })
 }
 

@@ -9,7 +9,7 @@ use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::cushim_status;
 use crate::capi::handles::get;
 use crate::capi::input;
-use crate::capi::kernel::arguments::{self, Named};
+use crate::capi::kernel::arguments::{self, CallersArguments};
 use crate::capi::kernel::{cushim_arg, cushim_kernel, cushim_launch_config, launch_config};
 use crate::capi::pointer::MOST_OF_BLOCK;
 use crate::op::{Arguments, Launch};
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn cushim_graph_add_kernel(
             let mut kept = None;
             let config = launch_config(guard, config, &mut kept)?;
             let args = arguments::given(args, arg_count)?;
-            let (mut named, mut list) = (Named::default(), Arguments::new());
+            let (mut named, mut list) = (CallersArguments::default(), Arguments::new());
             arguments::list_all(lending, &mut list, args, guard, &mut named)?;
             add(graph, after, &mut Launch::new(&kernel, &config, &mut list)).map(|(added, ())| added)
         })

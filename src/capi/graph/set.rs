@@ -9,7 +9,7 @@ use crate::capi::callback::{cushim_host_function, cushim_owner, operation, opera
 use crate::capi::error::{call, call_taking, cushim_status};
 use crate::capi::event::cushim_event;
 use crate::capi::handles::{enter, get};
-use crate::capi::kernel::arguments::{self, Named};
+use crate::capi::kernel::arguments::{self, CallersArguments};
 use crate::capi::kernel::{Config, cushim_arg, cushim_kernel, cushim_launch_config};
 use crate::capi::memory::{
     CallersEndpoint, Regions, Role, Rows, cushim_endpoint, cushim_extent, cushim_memory_operation,
@@ -77,7 +77,7 @@ pub(super) unsafe fn change_kernel(
                 };
             }
             let args = arguments::given(args, arg_count)?;
-            let (mut named, mut list) = (Named::default(), Arguments::new());
+            let (mut named, mut list) = (CallersArguments::default(), Arguments::new());
             arguments::list_all(lending, &mut list, args, &guard, &mut named)?;
             at.set(&guard, &mut change.arguments(&mut list))
         }
@@ -180,7 +180,7 @@ pub(super) unsafe fn change_argument(at: Target, index: usize, arg: *const cushi
         // SAFETY: the caller vouches for all of it.
         unsafe {
             let args = arguments::one(arg)?;
-            let (mut named, mut list) = (Named::starting_at(index), Arguments::new());
+            let (mut named, mut list) = (CallersArguments::starting_at(index), Arguments::new());
             arguments::list_all(lending, &mut list, args, &guard, &mut named)?;
             at.set(&guard, &mut ArgumentChange::new(index, &mut list))
         }

@@ -89,7 +89,7 @@ const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 
 /// What a caller's arguments name, for as long as the launch takes: in their order, those that are no plain bytes.
 #[derive(Default)]
-pub(in crate::capi) struct Named<'g> {
+pub(in crate::capi) struct CallersArguments<'g> {
     /// All of them, if they are nothing but buffers.
     buffers: SmallVec<[Lent<'g, Buffer>; 8]>,
     names: SmallVec<[Name<'g>; 4]>,
@@ -180,7 +180,7 @@ pub(in crate::capi) unsafe fn list_all<'a, 'g>(
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
     guard: &'g Guard,
-    named: &'a mut Named<'g>,
+    named: &'a mut CallersArguments<'g>,
 ) -> Result<(), Error> {
     if list_values(list, args) {
         return Ok(());
@@ -237,7 +237,7 @@ unsafe fn list_any<'a, 'g>(
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
     guard: &'g Guard,
-    named: &'a mut Named<'g>,
+    named: &'a mut CallersArguments<'g>,
 ) -> Result<(), Error> {
     // SAFETY: as the caller vouches.
     unsafe {
@@ -253,7 +253,11 @@ unsafe fn list_any<'a, 'g>(
 
 /// # Safety
 /// Each value is as its kind says.
-unsafe fn look_up<'g>(named: &mut Named<'g>, guard: &'g Guard, args: &[cushim_arg]) -> Result<(), Error> {
+unsafe fn look_up<'g>(
+    named: &mut CallersArguments<'g>,
+    guard: &'g Guard,
+    args: &[cushim_arg],
+) -> Result<(), Error> {
     for (index, arg) in args.iter().enumerate() {
         // SAFETY: the caller vouches for the value.
         unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", named.first + index))?;
@@ -261,7 +265,7 @@ unsafe fn look_up<'g>(named: &mut Named<'g>, guard: &'g Guard, args: &[cushim_ar
     Ok(())
 }
 
-impl<'g> Named<'g> {
+impl<'g> CallersArguments<'g> {
     /// Of arguments of which the first has this number.
     pub(in crate::capi) fn starting_at(first: usize) -> Self {
         Self { first, ..Self::default() }
@@ -324,7 +328,7 @@ impl<'g> Named<'g> {
 unsafe fn list_named<'a>(
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
-    named: &'a Named<'_>,
+    named: &'a CallersArguments<'_>,
 ) -> Result<(), Error> {
     let mut names = named.names.iter();
     for (index, arg) in args.iter().enumerate() {

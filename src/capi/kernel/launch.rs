@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task launch kernels
 
-use super::arguments::{self, FEW_BUFFERS, Named, cushim_arg};
+use super::arguments::{self, CallersArguments, FEW_BUFFERS, cushim_arg};
 use super::object::cushim_kernel;
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUlaunchAttributeID;
@@ -459,7 +459,7 @@ unsafe fn launch_with_objects(
     let config = unsafe { launch_config(guard, config, &mut kept) }?;
     // SAFETY: the caller vouches for `args`.
     let args = unsafe { arguments::given(args, arg_count) }?;
-    let (mut named, mut list) = (Named::default(), Arguments::new());
+    let (mut named, mut list) = (CallersArguments::default(), Arguments::new());
     // SAFETY: the caller vouches for the values and the owners.
     unsafe { arguments::list_all(lending, &mut list, args, guard, &mut named) }?;
     // SAFETY: the caller vouches for what the kernel does with the arguments.

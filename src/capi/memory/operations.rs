@@ -55,7 +55,7 @@ const FLUSH: i32 = cushim_memory_action::CUSHIM_MEMORY_FLUSH_REMOTE_WRITES as i3
 const BARRIER: i32 = cushim_memory_action::CUSHIM_MEMORY_BARRIER as i32;
 
 /// A caller's operations, with the objects that they name.
-pub(in crate::capi) struct Given<'g>(
+pub(in crate::capi) struct CallersOperations<'g>(
     Vec<(cushim_memory_operation, MemoryAction, Option<CallersEndpoint<'g>>)>,
 );
 
@@ -67,7 +67,7 @@ pub(in crate::capi) unsafe fn look_up_operations(
     guard: &Guard,
     operations: *const cushim_memory_operation,
     count: usize,
-) -> Result<Given<'_>, Error> {
+) -> Result<CallersOperations<'_>, Error> {
     let look_up = |operation: &cushim_memory_operation| {
         let action = action(operation.action)?;
         let endpoint = match action.bytes() {
@@ -77,10 +77,10 @@ pub(in crate::capi) unsafe fn look_up_operations(
         Ok((*operation, action, endpoint))
     };
     // SAFETY: the caller vouches for the array.
-    unsafe { input::array_if_any(operations, count, "operations", look_up) }.map(Given)
+    unsafe { input::array_if_any(operations, count, "operations", look_up) }.map(CallersOperations)
 }
 
-impl Given<'_> {
+impl CallersOperations<'_> {
     /// The operations, with the owners that the caller lends.
     ///
     /// # Safety

@@ -15,7 +15,7 @@ use crate::graph::instance::Removed;
 use crate::graph::{Node, condition, read, restriction};
 use crate::object::error::{Error, Status};
 use crate::op::ConditionOperand;
-use crate::op::node::{Holds, Kept, NodeChange, Parameters};
+use crate::op::node::{HandedOver, Holds, NodeChange, Parameters};
 use std::sync::Arc;
 
 impl Exec {
@@ -215,7 +215,7 @@ impl Exec {
             Some(holds) => Holds::clone(holds),
             None => state.held.given(id),
         };
-        let holds = change.kept(Kept(now)).0;
+        let holds = change.kept(HandedOver(now)).0;
         if own.holds.is_none() && own.given.is_empty() && holds.is_empty() {
             return Ok(Set::KeepingTheSame);
         }

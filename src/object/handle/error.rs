@@ -38,12 +38,12 @@ pub(crate) enum Fault {
 }
 
 /// An object in words: `stream "copy"`.
-pub(super) struct Named<'a> {
+pub(super) struct InWords<'a> {
     pub(super) kind: Option<Kind>,
     pub(super) label: Option<&'a str>,
 }
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for InWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.map_or("handle", Kind::name))?;
         self.label.map_or(Ok(()), |label| write!(f, " {label:?}"))
@@ -51,7 +51,7 @@ impl fmt::Display for Named<'_> {
 }
 
 /// The same with its article: `an event "copied"`.
-struct One<'a>(Named<'a>);
+struct One<'a>(InWords<'a>);
 
 impl fmt::Display for One<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,7 +70,7 @@ impl HandleError {
 
     /// What the call needs: `a stream`.
     fn needed(&self) -> One<'_> {
-        One(Named { kind: self.needed, label: None })
+        One(InWords { kind: self.needed, label: None })
     }
 
     /// The function that gives one more handle of what keeps the object: `cushim_event_ref`.
@@ -86,7 +86,7 @@ impl HandleError {
 
     /// What was passed: `an event "copied"`.
     fn passed(&self) -> One<'_> {
-        One(Named { kind: self.token.kind(), label: self.label.as_deref() })
+        One(InWords { kind: self.token.kind(), label: self.label.as_deref() })
     }
 }
 

@@ -5,7 +5,7 @@
 //! call which read the token in force may read the pointer afterwards and use it until it leaves.
 
 use super::Released;
-use super::error::{Exhausted, Fault, HandleError, Named};
+use super::error::{Exhausted, Fault, HandleError, InWords};
 use super::kind::Kind;
 use super::labels::Labels;
 use super::object::{Header, Object, Operations, Owned, Ref, kind_of};
@@ -247,7 +247,7 @@ impl Table {
 
     pub(super) fn describe(&self, token: Token) -> String {
         let (state, label) = self.inspect(token);
-        let named = Named { kind: token.kind(), label: label.as_deref() };
+        let named = InWords { kind: token.kind(), label: label.as_deref() };
         let borrowed = if token.is_borrowed() { " (borrowed)" } else { "" };
         match state {
             State::Null => "NULL".to_owned(),

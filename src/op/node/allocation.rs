@@ -1,6 +1,6 @@
 //! Allocations and frees as nodes.
 
-use super::{Holds, Kept, NodeOperation, NodeType, Parameters};
+use super::{HandedOver, Holds, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::Version;
 use crate::driver::sys::{self, CUDA_MEM_ALLOC_NODE_PARAMS, CUmemAccessDesc, CUmemPoolProps};
@@ -193,8 +193,8 @@ impl NodeOperation for GraphAllocation<'_> {
         false
     }
 
-    fn holds(&mut self) -> Kept {
-        Kept(Holds::default())
+    fn holds(&mut self) -> HandedOver {
+        HandedOver(Holds::default())
     }
 
     /// The driver says "not supported" of places other than a device, and "invalid" before it knew such.
@@ -244,8 +244,8 @@ impl NodeOperation for Free {
         false
     }
 
-    fn holds(&mut self) -> Kept {
-        Kept(Holds::default())
+    fn holds(&mut self) -> HandedOver {
+        HandedOver(Holds::default())
     }
 
     fn explain(&self, mut failure: Error, _at: &Arc<Context>) -> Error {
@@ -280,7 +280,7 @@ impl NodeOperation for Empty {
         false
     }
 
-    fn holds(&mut self) -> Kept {
-        Kept(Holds::default())
+    fn holds(&mut self) -> HandedOver {
+        HandedOver(Holds::default())
     }
 }

@@ -1,7 +1,7 @@
 //! Changes of the attributes of kernel nodes.
 
 use super::holds::For;
-use super::{Hold, Kept, NodeChange, NodeType, Parameters, change};
+use super::{HandedOver, Hold, NodeChange, NodeType, Parameters, change};
 use crate::context::Context;
 use crate::driver::sys::{self, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue};
 use crate::object::error::Error;
@@ -54,11 +54,11 @@ impl NodeChange for AttributeChange {
         Ok(Parameters::Kernel(Arc::new(changed)))
     }
 
-    fn keeps(&self, now: &Kept) -> bool {
+    fn keeps(&self, now: &HandedOver) -> bool {
         !now.0.is_empty() || matches!(self, Self::All(_, Some(_)))
     }
 
-    fn kept(&mut self, Kept(mut now): Kept) -> Kept {
+    fn kept(&mut self, HandedOver(mut now): HandedOver) -> HandedOver {
         if self.is_of_event() {
             let event = match self {
                 Self::One(_) => None,
@@ -66,7 +66,7 @@ impl NodeChange for AttributeChange {
             };
             now.set(For::Event, event);
         }
-        Kept(now)
+        HandedOver(now)
     }
 
     fn why(&self, mut failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {

@@ -5,14 +5,14 @@ use super::kernel::attributes;
 use super::memory::{check_kept, hold_in};
 use super::sealed;
 use super::{
-    CopyParameters, Holds, Kept, KeptArguments, KernelParameters, NodeOperation, NodeType, Parameters,
+    CopyParameters, HandedOver, Holds, KeptArguments, KernelParameters, NodeOperation, NodeType, Parameters,
 };
 use crate::context::Context;
 use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::{Error, Status};
 use crate::op::arguments::packed;
-use crate::op::launch::Given;
+use crate::op::launch::LaunchArguments;
 use crate::op::reach::Sink;
 use crate::op::{Arguments, Endpoint, Memset, Value, invalid};
 use smallvec::SmallVec;
@@ -59,11 +59,11 @@ pub trait NodeChange: sealed::Change {
 
     /// Whether the node keeps anything alive then.
     #[doc(hidden)]
-    fn keeps(&self, now: &Kept) -> bool;
+    fn keeps(&self, now: &HandedOver) -> bool;
 
     /// What the node keeps alive then: taken out of the change, once nothing can fail any more.
     #[doc(hidden)]
-    fn kept(&mut self, now: Kept) -> Kept;
+    fn kept(&mut self, now: HandedOver) -> HandedOver;
 
     /// Why the driver refused the change.
     #[doc(hidden)]
@@ -135,11 +135,11 @@ impl<O: NodeOperation> NodeChange for O {
         self.parameters(at)
     }
 
-    fn keeps(&self, _now: &Kept) -> bool {
+    fn keeps(&self, _now: &HandedOver) -> bool {
         self.has_holds()
     }
 
-    fn kept(&mut self, _now: Kept) -> Kept {
+    fn kept(&mut self, _now: HandedOver) -> HandedOver {
         self.holds()
     }
 
@@ -152,7 +152,7 @@ impl<O: NodeOperation> NodeChange for O {
 pub struct KernelChange<'a, 'v> {
     kernel: Option<&'a Arc<Kernel>>,
     config: Option<&'a LaunchConfig<'a>>,
-    arguments: Option<Given<'a, 'v>>,
+    arguments: Option<LaunchArguments<'a, 'v>>,
 }
 
 impl<'a, 'v> KernelChange<'a, 'v> {
@@ -180,14 +180,14 @@ impl<'a, 'v> KernelChange<'a, 'v> {
     #[must_use]
     pub fn arguments(mut self, arguments: &'a mut Arguments<'v>) -> Self {
         arguments.finish();
-        self.arguments = Some(Given::Each(arguments));
+        self.arguments = Some(LaunchArguments::Each(arguments));
         self
     }
 
     /// Other arguments, in one block.
     #[must_use]
     pub fn packed(mut self, block: &'a [u8]) -> Self {
-        self.arguments = Some(Given::Packed(block));
+        self.arguments = Some(LaunchArguments::Packed(block));
         self
     }
 
@@ -204,14 +204,14 @@ impl<'a, 'v> KernelChange<'a, 'v> {
                 return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(kernel));
             }
             None => None,
-            Some(Given::Each(arguments)) => {
+            Some(LaunchArguments::Each(arguments)) => {
                 arguments.check(kernel, at)?;
                 arguments.check_reach(at, Sink::Graph)?;
                 arguments.number_conditions()?;
                 // SAFETY: whoever made the arguments vouched for their bytes.
                 Some(unsafe { KeptArguments::of(arguments) })
             }
-            Some(Given::Packed(block)) => {
+            Some(LaunchArguments::Packed(block)) => {
                 Some(KeptArguments::of_block(packed(kernel, block)?, kernel.layout()))
             }
         })
@@ -263,7 +263,7 @@ impl NodeChange for KernelChange<'_, '_> {
 
     fn change_conditions(&self) -> super::Conditions<'_> {
         match &self.arguments {
-            Some(Given::Each(arguments)) => super::Conditions::of(arguments),
+            Some(LaunchArguments::Each(arguments)) => super::Conditions::of(arguments),
             _ => super::Conditions::default(),
         }
     }
@@ -300,11 +300,11 @@ impl NodeChange for KernelChange<'_, '_> {
         Ok(Parameters::Kernel(Arc::new(changed)))
     }
 
-    fn keeps(&self, now: &Kept) -> bool {
+    fn keeps(&self, now: &HandedOver) -> bool {
         !now.0.is_empty() || self.kernel.is_some() || self.arguments.is_some() || self.config.is_some()
     }
 
-    fn kept(&mut self, Kept(now): Kept) -> Kept {
+    fn kept(&mut self, HandedOver(now): HandedOver) -> HandedOver {
         let mut holds = now;
         if let Some(kernel) = self.kernel {
             let kept =
@@ -316,7 +316,7 @@ impl NodeChange for KernelChange<'_, '_> {
             holds.clear_slot(1);
             holds.clear_arguments();
         }
-        if let Some(Given::Each(arguments)) = &mut self.arguments {
+        if let Some(LaunchArguments::Each(arguments)) = &mut self.arguments {
             holds.keep_arguments(arguments);
         }
         if let Some(config) = self.config {
@@ -324,7 +324,7 @@ impl NodeChange for KernelChange<'_, '_> {
                 config.programmatic_event.map(|trigger| Arc::<Event>::clone(trigger.event) as super::Hold);
             holds.set(For::Event, event);
         }
-        Kept(holds)
+        HandedOver(holds)
     }
 
     fn why(&self, failure: Error, _refused: &Parameters, at: &Arc<Context>) -> Error {
@@ -433,18 +433,18 @@ impl NodeChange for ArgumentChange<'_, '_> {
         self.put(Arc::make_mut(kernel).arguments_mut(), at).map(Undo)
     }
 
-    fn keeps(&self, now: &Kept) -> bool {
+    fn keeps(&self, now: &HandedOver) -> bool {
         !now.0.is_empty() || self.argument.has_owners() || !self.argument.objects().is_empty()
     }
 
-    fn kept(&mut self, Kept(now): Kept) -> Kept {
+    fn kept(&mut self, HandedOver(now): HandedOver) -> HandedOver {
         let mut holds = now;
         let one = Holds::of_arguments(self.argument);
         let index = self.index as u32;
         if !one.is_empty() || holds.are_for_argument(index) {
             holds.replace_argument(index, one);
         }
-        Kept(holds)
+        HandedOver(holds)
     }
 
     fn why(&self, failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {
@@ -495,16 +495,16 @@ impl NodeChange for MemsetChange<'_> {
         parameters
     }
 
-    fn keeps(&self, now: &Kept) -> bool {
+    fn keeps(&self, now: &HandedOver) -> bool {
         !now.0.is_empty() || self.at.as_ref().is_some_and(Endpoint::is_kept)
     }
 
-    fn kept(&mut self, Kept(now): Kept) -> Kept {
+    fn kept(&mut self, HandedOver(now): HandedOver) -> HandedOver {
         let mut holds: Holds = now;
         if let Some(at) = &mut self.at {
             hold_in(&mut holds, 0, at);
         }
-        Kept(holds)
+        HandedOver(holds)
     }
 
     fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error {
@@ -566,19 +566,19 @@ impl NodeChange for CopyChange<'_> {
         Ok(Parameters::Copy(Arc::new(changed)))
     }
 
-    fn keeps(&self, now: &Kept) -> bool {
+    fn keeps(&self, now: &HandedOver) -> bool {
         let ends = [&self.to, &self.from];
         !now.0.is_empty() || ends.into_iter().flatten().any(Endpoint::is_kept)
     }
 
-    fn kept(&mut self, Kept(now): Kept) -> Kept {
+    fn kept(&mut self, HandedOver(now): HandedOver) -> HandedOver {
         let mut holds: Holds = now;
         for (slot, end) in (0..).zip([&mut self.to, &mut self.from]) {
             if let Some(end) = end {
                 hold_in(&mut holds, slot, end);
             }
         }
-        Kept(holds)
+        HandedOver(holds)
     }
 
     fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error {

@@ -2,7 +2,7 @@
 
 use super::memory::{SOURCE, check_kept, hold_in};
 use super::rebind::Rebinding;
-use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
+use super::{HandedOver, Holds, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::device::Device;
 use crate::driver::calls::memory::pool::access_of;
@@ -263,11 +263,11 @@ impl NodeOperation for Copy<'_> {
         [&self.to, &self.from].into_iter().any(Endpoint::is_kept)
     }
 
-    fn holds(&mut self) -> Kept {
+    fn holds(&mut self) -> HandedOver {
         let mut holds = Holds::default();
         hold_in(&mut holds, 0, &mut self.to);
         hold_in(&mut holds, 1, &mut self.from);
-        Kept(holds)
+        HandedOver(holds)
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
@@ -311,11 +311,11 @@ impl NodeOperation for Copy3d<'_> {
         [&self.to.at, &self.from.at].into_iter().any(Endpoint::is_kept)
     }
 
-    fn holds(&mut self) -> Kept {
+    fn holds(&mut self) -> HandedOver {
         let mut holds = Holds::default();
         hold_in(&mut holds, 0, &mut self.to.at);
         hold_in(&mut holds, 1, &mut self.from.at);
-        Kept(holds)
+        HandedOver(holds)
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {

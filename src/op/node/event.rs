@@ -1,7 +1,7 @@
 //! Records of events and waiting for them, as nodes.
 
 use super::holds::For;
-use super::{Holds, Kept, NodeOperation, NodeType, Parameters};
+use super::{HandedOver, Holds, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::driver::sys::CUevent;
@@ -47,10 +47,10 @@ impl EventParameters {
     }
 }
 
-fn holds(event: &Arc<Event>) -> Kept {
+fn holds(event: &Arc<Event>) -> HandedOver {
     let mut holds = Holds::default();
     holds.keep(For::Object(0), Arc::<Event>::clone(event));
-    Kept(holds)
+    HandedOver(holds)
 }
 
 impl NodeOperation for Record<'_> {
@@ -75,7 +75,7 @@ impl NodeOperation for Record<'_> {
         true
     }
 
-    fn holds(&mut self) -> Kept {
+    fn holds(&mut self) -> HandedOver {
         self.0.is_recorded_by_graph();
         holds(self.0)
     }
@@ -103,7 +103,7 @@ impl NodeOperation for Wait<'_> {
         true
     }
 
-    fn holds(&mut self) -> Kept {
+    fn holds(&mut self) -> HandedOver {
         holds(self.0.event)
     }
 }

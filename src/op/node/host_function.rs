@@ -1,7 +1,7 @@
 //! Host functions as nodes.
 
 use super::holds::For;
-use super::{Holds, Kept, NodeOperation, NodeType, Parameters};
+use super::{HandedOver, Holds, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawNode;
 use crate::driver::sys::CUhostFn;
@@ -17,20 +17,20 @@ use std::sync::{Arc, Weak};
 pub(crate) struct Repeatable {
     pub(crate) call: Box<dyn Fn() + Send + Sync>,
     /// What a C caller gave.
-    pub(crate) given: Option<Given>,
+    pub(crate) given: Option<CFunction>,
 }
 
 /// A function of a C caller's, and what it is called with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Given {
+pub(crate) struct CFunction {
     pub(crate) function: unsafe extern "C" fn(*mut c_void),
     pub(crate) data: *mut c_void,
 }
 
 // SAFETY: the caller vouched for calls from any thread.
-unsafe impl Send for Given {}
+unsafe impl Send for CFunction {}
 // SAFETY: as above.
-unsafe impl Sync for Given {}
+unsafe impl Sync for CFunction {}
 
 /// Which function a node calls.
 #[derive(Clone)]
@@ -66,10 +66,10 @@ impl HostFunctionParameters {
 
     /// What a C caller gave, as long as the node keeps it.
     #[cfg(feature = "capi")]
-    pub(crate) fn given(&self) -> Option<Given> {
+    pub(crate) fn given(&self) -> Option<CFunction> {
         match &self.0 {
             Called::Ours(_, function) => function.upgrade()?.given,
-            Called::Foreign(function, data) => Some(Given { function: (*function)?, data: *data }),
+            Called::Foreign(function, data) => Some(CFunction { function: (*function)?, data: *data }),
         }
     }
 
@@ -124,7 +124,7 @@ impl NodeOperation for HostFunction {
         true
     }
 
-    fn holds(&mut self) -> Kept {
+    fn holds(&mut self) -> HandedOver {
         let mut holds = Holds::default();
         if let Function::Repeatable(function) = &self.function {
             holds.keep(For::Inner, Arc::<Repeatable>::clone(function));
@@ -133,6 +133,6 @@ impl NodeOperation for HostFunction {
         if let Some(owner) = self.take_owner() {
             holds.keep(whose, Arc::new(owner));
         }
-        Kept(holds)
+        HandedOver(holds)
     }
 }

@@ -1,7 +1,7 @@
 //! Launches as nodes.
 
 use super::holds::For;
-use super::{Conditions, Holds, Kept, KeptArguments, NodeOperation, NodeType, Parameters};
+use super::{Conditions, HandedOver, Holds, KeptArguments, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawKernelNode;
 use crate::driver::calls::kernel::function::RawKernel;
@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::Error;
 use crate::object::in_place::arc_with;
-use crate::op::launch::Given;
+use crate::op::launch::LaunchArguments;
 use crate::op::reach::Sink;
 use crate::op::{Launch, Operation, Traits};
 use std::fmt;
@@ -204,8 +204,8 @@ impl NodeOperation for Launch<'_, '_> {
 
     fn conditions(&self) -> Conditions<'_> {
         match &self.arguments {
-            Given::Each(arguments) => Conditions::of(arguments),
-            Given::Packed(_) => Conditions::default(),
+            LaunchArguments::Each(arguments) => Conditions::of(arguments),
+            LaunchArguments::Packed(_) => Conditions::default(),
         }
     }
 
@@ -222,8 +222,8 @@ impl NodeOperation for Launch<'_, '_> {
         };
         let parameters = arc_with(without_arguments, |parameters| match &self.arguments {
             // SAFETY: whoever made the arguments vouched for their bytes.
-            Given::Each(arguments) => unsafe { parameters.arguments.add(arguments) },
-            Given::Packed(_) => {
+            LaunchArguments::Each(arguments) => unsafe { parameters.arguments.add(arguments) },
+            LaunchArguments::Packed(_) => {
                 parameters.arguments = KeptArguments::of_block(checked.block(), self.kernel.layout());
             }
         });
@@ -234,24 +234,24 @@ impl NodeOperation for Launch<'_, '_> {
 
     fn has_holds(&self) -> bool {
         let has_arguments = match &self.arguments {
-            Given::Each(arguments) => arguments.has_owners() || !arguments.objects().is_empty(),
-            Given::Packed(_) => false,
+            LaunchArguments::Each(arguments) => arguments.has_owners() || !arguments.objects().is_empty(),
+            LaunchArguments::Packed(_) => false,
         };
         has_arguments || self.config.programmatic_event.is_some() || !self.kernel.is_lent()
     }
 
-    fn holds(&mut self) -> Kept {
+    fn holds(&mut self) -> HandedOver {
         let mut holds = Holds::default();
         if !self.kernel.is_lent() {
             holds.keep(For::Object(0), Arc::<Kernel>::clone(self.kernel));
         }
-        if let Given::Each(arguments) = &mut self.arguments {
+        if let LaunchArguments::Each(arguments) = &mut self.arguments {
             holds.keep_arguments(arguments);
         }
         if let Some(trigger) = &self.config.programmatic_event {
             holds.keep(For::Event, Arc::<Event>::clone(trigger.event));
         }
-        Kept(holds)
+        HandedOver(holds)
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {

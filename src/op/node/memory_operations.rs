@@ -2,7 +2,7 @@
 
 use super::holds::{For, Hold};
 use super::memory::check_kept;
-use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
+use super::{HandedOver, Holds, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::sys::{
     CU_STREAM_MEM_OP_ATOMIC_REDUCTION, CU_STREAM_MEM_OP_BARRIER, CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES,
@@ -108,13 +108,13 @@ impl NodeOperation for MemoryOperations<'_, '_> {
         self.places().any(Endpoint::is_kept)
     }
 
-    fn holds(&mut self) -> Kept {
+    fn holds(&mut self) -> HandedOver {
         let objects: Vec<Hold> = self.places().filter_map(Endpoint::held).map(Held::share).collect();
         let owners: Vec<Owner> = self.take_owners();
         let mut holds = Holds::default();
         if !objects.is_empty() || !owners.is_empty() {
             holds.keep(For::Object(0), Arc::new((objects, owners)));
         }
-        Kept(holds)
+        HandedOver(holds)
     }
 }

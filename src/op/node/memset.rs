@@ -2,7 +2,7 @@
 
 use super::memory::{check_kept, hold_in};
 use super::rebind::Rebinding;
-use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
+use super::{HandedOver, Holds, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::device::Device;
 use crate::driver::sys::CUDA_MEMSET_NODE_PARAMS;
@@ -129,10 +129,10 @@ impl NodeOperation for Memset<'_> {
         self.at.is_kept()
     }
 
-    fn holds(&mut self) -> Kept {
+    fn holds(&mut self) -> HandedOver {
         let mut holds = Holds::default();
         hold_in(&mut holds, 0, &mut self.at);
-        Kept(holds)
+        HandedOver(holds)
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {

@@ -41,7 +41,7 @@ pub use copy::CopyParameters;
 pub use event::EventParameters;
 pub(crate) use holds::{For, ForSet, Hold, Holds};
 #[cfg(feature = "capi")]
-pub(crate) use host_function::Given;
+pub(crate) use host_function::CFunction;
 pub use host_function::HostFunctionParameters;
 pub(crate) use host_function::{Repeatable, call_again};
 pub use kernel::KernelParameters;
@@ -288,7 +288,7 @@ pub trait NodeOperation: sealed::Node {
 
     /// What the node keeps alive: taken out of the operation, once nothing can fail any more.
     #[doc(hidden)]
-    fn holds(&mut self) -> Kept;
+    fn holds(&mut self) -> HandedOver;
 
     /// Why the driver refused the node.
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
@@ -314,7 +314,7 @@ impl<'a> Conditions<'a> {
 
 /// What an operation hands over to be kept.
 #[doc(hidden)]
-pub struct Kept(pub(crate) Holds);
+pub struct HandedOver(pub(crate) Holds);
 
 pub(crate) mod sealed {
     pub trait Node {}

@@ -12,13 +12,13 @@ const MOST_OF_OTHERS: usize = 1024;
 #[derive(Default)]
 pub(super) struct Plans {
     /// By the number of the capture.
-    of: BTreeMap<u64, Kept>,
+    of: BTreeMap<u64, CapturePlan>,
     /// The most that one capture needed.
     pub(super) needed: u64,
 }
 
 /// A plan, as long as its capture may allocate.
-struct Kept {
+struct CapturePlan {
     plan: Plan,
     /// What goes when nothing is captured into the graph any more; `None` for captures of others.
     lasts: Option<Weak<dyn Send + Sync>>,
@@ -32,8 +32,11 @@ impl Plans {
         if !self.of.contains_key(&under.capture) {
             self.forget_what_is_over();
         }
-        let new =
-            || Kept { plan: Plan::default(), lasts: under.lasts.clone(), stream: Arc::downgrade(stream) };
+        let new = || CapturePlan {
+            plan: Plan::default(),
+            lasts: under.lasts.clone(),
+            stream: Arc::downgrade(stream),
+        };
         &mut self.of.entry(under.capture).or_insert_with(new).plan
     }
 
@@ -57,7 +60,7 @@ impl Plans {
     }
 }
 
-impl Kept {
+impl CapturePlan {
     /// Whether the stream is not in the capture any more.
     fn is_left(&self, capture: u64) -> bool {
         let now = self.stream.upgrade().and_then(|stream| under(&stream).ok().flatten());
