@@ -130,6 +130,18 @@ fn machine_code_needs_native_kernels() {
         assert_eq!(load(&cu, MACHINE_CODE), Err(NO_BINARY_FOR_GPU));
         let (sizes, mut counter) = ([4usize, 4, 8, 8], 0u32);
         let (sizes, function_address) = (first(&sizes), count as *const () as u64);
+        // One that stands for another kernel.
+        let register = [first(b"other\0"), sizes, 4, function_address, at(&mut counter)];
+        assert_eq!(cu.call("softcuda_kernel_register", &register), 0);
+        let (mut module, mut log) = (0u64, [0u8; 400]);
+        let (keys, mut values) = ([5i32, 6], [at(&mut log), 400]);
+        let options = [at(&mut module), first(MACHINE_CODE), 2, first(&keys), at(&mut values)];
+        assert_eq!(cu.call("cuModuleLoadDataEx", &options), NO_BINARY_FOR_GPU);
+        let said = String::from_utf8_lossy(&log);
+        assert!(
+            said.contains("the image has machine code of the kernel saxpy only; compile it with PTX"),
+            "{said}"
+        );
         let register = [first(b"saxpy\0"), sizes, 4, function_address, at(&mut counter)];
         assert_eq!(cu.call("softcuda_kernel_register", &register), 0);
         let saxpy = load(&cu, MACHINE_CODE).and_then(|module| function(&cu, module, b"saxpy\0"));

@@ -1,6 +1,6 @@
 //! What an image is: PTX, a cubin, a fatbin. The caller gives no length: an image says of itself how long it is.
 
-use super::file;
+use super::{cubin, file};
 use crate::abi::Answer;
 use crate::abi::pointer::In;
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
@@ -13,8 +13,8 @@ pub(crate) enum Image {
     Ptx(String),
     /// What the linker made.
     Linked(Vec<Text>),
-    /// Machine code without PTX.
-    NoPtx,
+    /// Machine code without PTX, of kernels with these names.
+    NoPtx(Vec<String>),
     /// Nothing that a driver knows.
     Unknown,
 }
@@ -71,7 +71,7 @@ impl Image {
             return Ok(Self::of_linked(whole_linked(start)?));
         }
         if begins(start, &ELF)? {
-            return Ok(Self::NoPtx);
+            return Ok(Self::NoPtx(cubin::kernels(whole_cubin(start)?)));
         }
         if begins(start, &FATBIN)? {
             return Ok(whole_fatbin(start)?.map_or(Self::Unknown, Self::of_fatbin));
@@ -100,7 +100,7 @@ impl Image {
             return Self::of_linked(bytes);
         }
         match bytes.first_chunk() {
-            Some(&ELF) => Self::NoPtx,
+            Some(&ELF) => Self::NoPtx(cubin::kernels(bytes)),
             Some(&FATBIN) => Self::of_fatbin(bytes),
             _ => Self::of_text(bytes.split(|byte| *byte == 0).next().unwrap_or_default()),
         }
@@ -128,7 +128,7 @@ impl Image {
         let texts = entries(bytes).filter(|entry| entry.kind == PTX);
         let newest = texts.max_by_key(|entry| entry.architecture);
         match newest.map(|entry| entry.text()) {
-            None => Self::NoPtx,
+            None => Self::NoPtx(kernels_of_fatbin(bytes)),
             Some(Some(text)) => Self::Ptx(text),
             Some(None) => Self::Unknown,
         }
@@ -162,6 +162,25 @@ fn whole_linked<'a>(start: In<u8>) -> Result<&'a [u8], CUresult> {
     start.bytes(size.saturating_add(header).min(file::MOST as usize))
 }
 
+/// A cubin, as long as it says it is; what is none has no bytes to look into.
+fn whole_cubin<'a>(start: In<u8>) -> Result<&'a [u8], CUresult> {
+    // The header is read only of what begins as a header does: an image may be shorter.
+    if !begins(start, &cubin::BEGIN)? {
+        return Ok(&[]);
+    }
+    let size = cubin::size(start.bytes(cubin::HEADER)?);
+    size.map_or(Ok(&[][..]), |size| start.bytes(size))
+}
+
+/// The kernels of a fatbin's cubins.
+fn kernels_of_fatbin(bytes: &[u8]) -> Vec<String> {
+    let cubins = entries(bytes).filter(|entry| entry.kind == CUBIN).filter_map(|entry| entry.bytes());
+    let mut names: Vec<String> = cubins.flat_map(|cubin| cubin::kernels(&cubin)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// A fatbin, whose header says how long it is; `None` if it says that it is longer than any is.
 fn whole_fatbin<'a>(start: In<u8>) -> Result<Option<&'a [u8]>, CUresult> {
     let header = start.bytes(16)?;
@@ -185,8 +204,9 @@ struct Entry<'a> {
     payload: &'a [u8],
 }
 
-/// The kind of an entry that is PTX; 2 is machine code.
+/// The kinds of entries.
 const PTX: usize = 1;
+const CUBIN: usize = 2;
 /// The text is compressed, by LZ4.
 const LZ4: usize = 0x2000;
 /// The text is compressed, by Zstandard (from CUDA 12.8 on).
@@ -218,14 +238,19 @@ fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
 }
 
 impl Entry<'_> {
-    fn text(&self) -> Option<String> {
-        let bytes = if self.flags & LZ4 != 0 {
-            lz4(self.payload, self.whole)?
+    /// The payload without compression.
+    fn bytes(&self) -> Option<Vec<u8>> {
+        if self.flags & LZ4 != 0 {
+            lz4(self.payload, self.whole)
         } else if self.flags & ZSTD != 0 {
-            zstd(self.payload)?
+            zstd(self.payload)
         } else {
-            self.payload.to_vec()
-        };
+            Some(self.payload.to_vec())
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        let bytes = self.bytes()?;
         let text = bytes.split(|byte| *byte == 0).next()?;
         String::from_utf8(text.to_vec()).ok()
     }

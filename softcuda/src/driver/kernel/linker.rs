@@ -68,7 +68,7 @@ impl Linker {
                 Err((answer, log)) => return self.refuse(answer, &log),
             },
             Image::Linked(texts) => state.texts.extend(texts),
-            Image::NoPtx | Image::Unknown => {
+            Image::NoPtx(_) | Image::Unknown => {
                 let program = Program::compile(&image, None);
                 return self.refuse(program.code().err().unwrap_or(CUDA_ERROR_INVALID_VALUE), &program.log);
             }

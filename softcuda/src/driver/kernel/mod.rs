@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `image`, `file` | what an image is: PTX, a cubin, a fatbin, or what was linked; files with one in them |
+//! | `image`, `cubin`, `file` | what an image is: PTX, a cubin, a fatbin, or what was linked; files with one in them |
 //! | `jit` | the compiler's options and logs |
 //! | `native` | functions of a test that run in place of kernels |
 //! | `program`, `parameter` | an image, compiled; no context is concerned |
@@ -17,6 +17,7 @@
 mod adjusted;
 pub(crate) mod arguments;
 pub(crate) mod attributes;
+mod cubin;
 mod file;
 pub(crate) mod found;
 pub(crate) mod function;

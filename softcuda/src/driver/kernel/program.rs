@@ -71,9 +71,9 @@ impl Program {
         let (code, log) = match image {
             Image::Ptx(text) => Self::of_texts(&[Text::new(text.clone(), most_registers)]),
             Image::Linked(texts) => Self::of_texts(texts),
-            Image::NoPtx => match Code::of_natives() {
+            Image::NoPtx(names) => match Code::of_natives(names) {
                 Some(code) => (Ok(code), String::new()),
-                None => (Err(CUDA_ERROR_NO_BINARY_FOR_GPU), NO_PTX.to_owned()),
+                None => (Err(CUDA_ERROR_NO_BINARY_FOR_GPU), no_ptx(names)),
             },
             Image::Unknown => (Err(CUDA_ERROR_INVALID_IMAGE), UNKNOWN.to_owned()),
         };
@@ -128,9 +128,13 @@ impl Code {
         Ok(())
     }
 
-    /// The kernels that were registered: machine code cannot be looked into.
-    fn of_natives() -> Option<Self> {
-        let natives = native::all();
+    /// The kernels of these names that were registered. All that were, if the machine code does not say what it has.
+    fn of_natives(names: &[String]) -> Option<Self> {
+        let mut natives = native::all();
+        natives.retain(|native| {
+            let name = native.name.to_bytes();
+            names.is_empty() || names.iter().any(|known| known.as_bytes() == name)
+        });
         if natives.is_empty() {
             return None;
         }
@@ -219,8 +223,23 @@ const ISA: [(u32, u32); 20] = [
 ];
 
 const UNKNOWN: &str = "error   : Binary format for key='0', ident='' is not recognized";
-const NO_PTX: &str = "error   : softcuda runs PTX, and the image has machine code only; compile it with PTX too \
-                      (nvcc -gencode arch=compute_90,code=compute_90), or register native kernels";
+/// How many kernels are named at most.
+const MOST_NAMES: usize = 4;
+
+/// What the compiler says of machine code.
+fn no_ptx(names: &[String]) -> String {
+    let list = names[..names.len().min(MOST_NAMES)].join(", ");
+    let kernels = match names.len() {
+        0 => String::new(),
+        1 => format!(" of the kernel {list}"),
+        2..=MOST_NAMES => format!(" of the kernels {list}"),
+        count => format!(" of the kernels {list} and {} more", count - MOST_NAMES),
+    };
+    format!(
+        "error   : softcuda runs PTX, and the image has machine code{kernels} only; compile it with PTX too \
+         (nvcc -gencode arch=compute_90,code=compute_90), or register a native kernel (softcuda_kernel_register)"
+    )
+}
 
 fn answer(error: &JitError) -> CUresult {
     match error.refusal {
