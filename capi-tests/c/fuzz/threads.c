@@ -89,6 +89,30 @@ static void show_calls(void) {
   }
 }
 
+static void show_frames(int number) {
+  (void)number;
+#ifdef __GLIBC__
+  {
+    void *frames[CHECK_FRAMES];
+    backtrace_symbols_fd(frames, backtrace(frames, CHECK_FRAMES), STDERR_FILENO);
+  }
+#endif
+}
+
+/* What each thread called last, and where it stands. */
+static void hung(int number) {
+  int i;
+  signal(SIGUSR2, show_frames);
+  show_calls();
+  for (i = 0; i < thread_count; i++) {
+    fprintf(stderr, "  thread %d stands here:\n", i);
+    fflush(stderr);
+    pthread_kill(threads[i].thread, SIGUSR2);
+    usleep(200000);
+  }
+  check_died(number);
+}
+
 static void run_rounds(uint64_t rounds, uint64_t seed) {
   uint64_t round;
   int i;
@@ -116,6 +140,7 @@ int main(int count, char **arguments) {
   if (count > 3) thread_count = atoi(arguments[3]);
   if (thread_count < 1 || thread_count > MOST_THREADS) return 2;
   check_begin();
+  signal(SIGALRM, hung);
   if (!open_graphs()) return close_graphs();
   if (version >= 12030) open_conditions();
   run_rounds(rounds, seed);
