@@ -133,6 +133,8 @@ def test_a_forked_child_is_told_and_ends():
     done = python(START + """
 stream.add_callback(print, "in the parent")
 stream.synchronize()
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of every fork of a process with threads
 child = os.fork()
 if child == 0:
     try:

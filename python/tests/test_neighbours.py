@@ -171,13 +171,6 @@ class TestTorch:
         gc.collect()
         assert cushim.flush(10)
 
-    def test_page_locked_memory(self, torch, context, stream, x):
-        pinned = context.create_pinned_resource().allocate(stream, 4 * COUNT)
-        stream.copy(pinned, x)
-        stream.synchronize()
-        host = torch.from_dlpack(pinned.view("float32"))
-        assert host.data_ptr() == pinned.pointer and float(host.sum()) == COUNT
-
 
 class TestNumba:
     @pytest.fixture

@@ -1,5 +1,6 @@
 """The pytest plugin, and `python -m cushim`."""
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -35,6 +36,13 @@ def test_d():
 """
 
 
+def has_entry_point():
+    """Whether the package is installed as a wheel, so that pytest finds the plugin by itself."""
+    found = importlib.metadata.entry_points()
+    chosen = found.select(group="pytest11") if hasattr(found, "select") else found.get("pytest11", ())
+    return any(point.value == "cushim.pytest_plugin" for point in chosen)
+
+
 @pytest.fixture
 def run(tmp_path):
     (tmp_path / "test_it.py").write_text(TEST)
@@ -46,8 +54,8 @@ def run(tmp_path):
         env["CUSHIM_SOFTCUDA"] = os.path.join(os.path.dirname(path), "libsoftcuda.so")
         if not os.path.exists(env["CUSHIM_SOFTCUDA"]):
             del env["CUSHIM_SOFTCUDA"]
-        # As the wheel's entry point has it.
-        env["PYTEST_PLUGINS"] = "cushim.pytest_plugin"
+        if not has_entry_point():
+            env["PYTEST_PLUGINS"] = "cushim.pytest_plugin"
         return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
 
     return go
@@ -80,7 +88,7 @@ def test_the_probe(monkeypatch, capsys, driver):
     monkeypatch.setattr(__main__, "probe", lambda: None)
     monkeypatch.setattr(sys, "argv", ["cushim"])
     assert __main__.main() == 0
-    assert "CUDA %d.%d, software driver" % driver.version in capsys.readouterr().out
+    assert "CUDA %d.%d, %s driver" % (*driver.version, driver.info.kind.name.lower()) in capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", ["cushim", "--json"])
     assert __main__.main() == 2
     monkeypatch.setattr(sys, "argv", ["cushim"])
