@@ -149,7 +149,7 @@ fn assert_installed(prefix: &Path) {
         assert_eq!(header, std::fs::read(repository("include").join(name)).expect("the header is there"));
     }
     for (version, _) in softcuda::VERSIONS {
-        assert!(lib.join(format!("libsoftcuda-{version}.so")).is_file(), "{version}");
+        assert!(lib.join(format!("softcuda/libsoftcuda-{version}.so")).is_file(), "{version}");
     }
 }
 
