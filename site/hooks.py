@@ -39,7 +39,7 @@ MEANS = {
 # How much a page counts in the search, by how its place begins. Whoever types a message means the page of messages; what was measured
 # on some day, and how the project is made, few look for.
 COUNTS = {"troubleshooting.md": 2, "reference/index.md": 1, "reference/versions.md": 0.3, "reference/abis.md": 0.3, "verified/": 0.2, "project/": 0.5,
-          "measurements.md": 0.5, "architecture.md": 0.5, "reference/": 1.3}
+          "measurements.md": 0.5, "scoreboard.md": 0.5, "architecture.md": 0.5, "reference/": 1.3}
 
 # Words of CUDA's for what a page is about and does not call so.
 ALSO = {

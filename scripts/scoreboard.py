@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Runs public test suites of GPU projects under softcuda-run, without a GPU, and counts what passed, failed by cause, and was skipped."""
+
+import argparse
+import collections
+import datetime
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "scoreboard.md"
+BEGIN, END = "<!-- begin of what scripts/scoreboard.py writes -->\n", "<!-- end -->\n"
+
+# What fixtures of a suite's own test runner would do, where its package has the tests alone.
+NUMBA_FIXTURES = """import pytest
+
+
+@pytest.fixture(scope="class")
+def initialize_from_pytest_config(request):
+    request.cls._dump_failed_filechecks = False
+"""
+
+# Each suite: what pip installs, whose versions are written down, what pytest runs, and where tests are if they come with the package.
+SUITES = {
+    "numba-cuda": {
+        "packages": ["numba-cuda[cu12]", "numba", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-cccl-cu12", "filecheck", "psutil", "cffi", "ml_dtypes", "scipy",
+                     "pytest-benchmark"],
+        "versions": ["numba-cuda", "numba", "cuda-core", "nvidia-cuda-nvrtc-cu12"],
+        "tests": ["--pyargs", "numba.cuda.tests"],
+        "fixtures": NUMBA_FIXTURES,
+        # A test of it reads one element too many, which a GPU does not notice.
+        "options": ["--bounds", "allocation"],
+    },
+    "cuda.core": {
+        "packages": ["cuda-core[cu12]", "cuda-bindings<13", "cffi", "ml_dtypes", "psutil"],
+        "versions": ["cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc-cu12"],
+        "source": "cuda_core/tests of the repository of cuda-python, at the tag of the version that pip installs",
+        "options": [],
+    },
+}
+
+# What a failure says, and its cause in words; the first that matches counts.
+CAUSES = [
+    (r"libcudart|cudaRuntime|CUDA runtime", "asks for the CUDA runtime"),
+    (r"NO_BINARY_FOR_GPU", "machine code without PTX (a library of NVIDIA's that is linked)"),
+    (r"NVRTC_ERROR_COMPILATION", "NVRTC does not compile it: a header that is not installed"),
+    (r"INVALID_PTX|PTX JIT compilation failed", "PTX that softcuda does not execute, or that lacks a function"),
+    (r"NOT_SUPPORTED", "a call that softcuda answers with CUDA_ERROR_NOT_SUPPORTED"),
+    (r"ModuleNotFoundError|No module named|torch|cupy|fixture '", "needs a package that was not installed"),
+    (r"ptxas|nvdisasm|cuobjdump|SASS", "looks into machine code"),
+    (r"Timeout", "takes longer than the limit of a test"),
+]
+
+
+class Failure(Exception):
+    """What is wrong, in words for people."""
+
+
+def run(*command, **options):
+    try:
+        return subprocess.run([str(word) for word in command], check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+    except FileNotFoundError:
+        raise Failure(f"needs {command[0]}") from None
+    except subprocess.CalledProcessError as error:
+        raise Failure(f"{' '.join(map(str, command))} ended with {error.returncode}") from None
+
+
+def cause(text):
+    return next((words for pattern, words in CAUSES if re.search(pattern, text)), None)
+
+
+def read(report):
+    """The counts of a report of pytest's, the causes of what failed, and failures without a known one."""
+    counts, causes, unknown = collections.Counter(), collections.Counter(), []
+    for case in ElementTree.parse(report).iter("testcase"):
+        bad = [part for part in case if part.tag in ("failure", "error")]
+        skipped = any(part.tag == "skipped" for part in case)
+        counts["failed" if bad else "skipped" if skipped else "passed"] += 1
+        if bad:
+            name = f"{case.get('classname')}.{case.get('name')}"
+            found = next(filter(None, (cause(f"{name} {part.get('message') or ''} {part.text or ''}") for part in bad)), None)
+            causes[found or "not known yet"] += 1
+            if not found:
+                unknown.append((name, (bad[0].get("message") or "").split("\n")[0][:160]))
+    return counts, causes, unknown
+
+
+def measure(name, folder, arguments):
+    suite, venv = SUITES[name], folder / name
+    if not (venv / "bin/python").exists():
+        run(sys.executable, "-m", "venv", venv)
+        run(venv / "bin/pip", "install", "-q", "pytest", "pytest-timeout", *suite["packages"])
+    tests = suite.get("tests") or [arguments.sources[name]]
+    place = Path(tempfile.mkdtemp(prefix="scoreboard."))
+    try:
+        (place / "pytest.ini").write_text("[pytest]\nconsider_namespace_packages = true\n")
+        (place / "scoreboard_fixtures.py").write_text(suite.get("fixtures", ""))
+        report = folder / f"{name}.xml"
+        command = [arguments.run, "--cuda", arguments.cuda, *suite["options"], venv / "bin/python", "-m", "pytest", "-q",
+                   "-p", "scoreboard_fixtures", "-p", "no:cacheprovider", "--timeout=300", f"--junitxml={report}"]
+        command += ["-c", "pytest.ini", *tests] if suite.get("tests") else tests
+        begun = time.monotonic()
+        with open(folder / f"{name}.log", "w") as log:
+            environment = {**os.environ, "PYTHONPATH": str(place)}
+            ended = subprocess.run([str(word) for word in command], cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        if ended.returncode > 1 or not report.exists():
+            raise Failure(f"the suite {name} did not run to its end: {folder / name}.log has what it said")
+        return table(name, venv, report, time.monotonic() - begun, arguments)
+    finally:
+        shutil.rmtree(place)
+
+
+def table(name, venv, report, seconds, arguments):
+    """What is written of a suite."""
+    suite, (counts, causes, unknown) = SUITES[name], read(report)
+    list_of = run(venv / "bin/pip", "list", "--format=freeze", "--disable-pip-version-check").splitlines()
+    versions = [line.replace("==", " ") for line in list_of if line.split("==")[0] in suite["versions"]]
+    options = " ".join(["--cuda", arguments.cuda, *suite["options"]])
+    took = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
+    lines = [f"### {name}", "",
+             f"{', '.join(versions)}; Python {platform.python_version()}; `softcuda-run {options}`; {datetime.date.today()}, {took}", "",
+             "| passed | failed | skipped |", "|--:|--:|--:|", f"| {counts['passed']:,} | {counts['failed']:,} | {counts['skipped']:,} |", ""]
+    if causes:
+        lines += ["| failed | because |", "|--:|---|"] + [f"| {count:,} | {words} |" for words, count in causes.most_common()] + [""]
+    for test, says in unknown:
+        print(f"scoreboard: {name}: no known cause: {test}: {says}", file=sys.stderr)
+    return "\n".join(lines) + "\n"
+
+
+def sections(text):
+    """The part of each suite."""
+    parts = re.split(r"(?m)^### (.*)\n", text)
+    return {name: f"### {name}\n{body}" for name, body in zip(parts[1::2], parts[2::2])}
+
+
+def write(new):
+    before, rest = PAGE.read_text().split(BEGIN)
+    old, after = rest.split(END)
+    known = {**sections(old), **new}
+    PAGE.write_text(before + BEGIN + "\n" + "\n".join(known[name].rstrip("\n") + "\n" for name in SUITES if name in known) + "\n" + END + after)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        usage="scripts/scoreboard.py [--suite NAME]... [--source NAME=FOLDER]... [--run FILE] [--cuda VERSION] [--write] FOLDER",
+        formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__ + "\n\nSuites:\n" + "".join(
+            f"  {name:<12} {suite.get('source') or 'comes with its package'}\n" for name, suite in SUITES.items()),
+        epilog="Exit status: 0 the suites ran; 1 one did not; 2 wrong usage; 69 something is missing.")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where packages are installed, once, and reports are left")
+    parser.add_argument("--suite", metavar="NAME", action="append", help="one of the suites; may be repeated (default: all that are there)")
+    parser.add_argument("--source", metavar="NAME=FOLDER", action="append", default=[], help="the tests of a suite that does not come with its package")
+    parser.add_argument("--run", metavar="FILE", default="softcuda-run", help="the program softcuda-run (default: that in PATH)")
+    parser.add_argument("--cuda", metavar="VERSION", default="13.0", help="the version of CUDA that the driver supports (default: %(default)s)")
+    parser.add_argument("--write", action="store_true", help="write the results into docs/scoreboard.md")
+    arguments = parser.parse_args()
+    arguments.sources = dict(source.partition("=")[::2] for source in arguments.source)
+    names = arguments.suite or [name for name in SUITES if SUITES[name].get("tests") or name in arguments.sources]
+    for name in names:
+        if name not in SUITES:
+            parser.error(f"there is no suite {name}; there are {', '.join(SUITES)}")
+        if not SUITES[name].get("tests") and name not in arguments.sources:
+            parser.error(f"the tests of {name} are {SUITES[name]['source']}: say where by --source {name}=FOLDER")
+    arguments.run = shutil.which(arguments.run)
+    if not arguments.run:
+        print("scoreboard: needs softcuda-run; install it, or name it by --run", file=sys.stderr)
+        return 69
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    results, status = {}, 0
+    for name in names:
+        try:
+            results[name] = measure(name, arguments.folder.resolve(), arguments)
+            print(results[name], end="", flush=True)
+        except Failure as failure:
+            print(f"scoreboard: {failure}", file=sys.stderr)
+            status = 1
+    if arguments.write:
+        write(results)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
