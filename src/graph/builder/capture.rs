@@ -20,9 +20,9 @@ use counted::Counted;
 use left::Left;
 
 use super::branches::Branches;
-use super::builds::Builds;
 use super::member::Member;
 use super::mode::CaptureMode;
+use super::name::Name;
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED};
@@ -68,7 +68,7 @@ pub(super) struct Capture {
     parts: Mutex<Parts>,
     /// Whoever locks it has the lock of the definition.
     branches: Mutex<Branches>,
-    builder: Weak<dyn Builds>,
+    builder: Arc<Name>,
     /// Of a body: the capture in which its conditional node was added.
     outer: Weak<Self>,
     this: Weak<Self>,
@@ -120,10 +120,10 @@ impl Capture {
     }
 
     /// Remembers a builder that was forked, by which messages name what it captures.
-    pub(super) fn was_forked(&self, fork: Weak<dyn Builds>, stream: &Arc<Stream>) {
+    pub(super) fn was_forked(&self, fork: &Arc<Name>, stream: &Arc<Stream>) {
         let mut parts = self.parts.lock();
         if let Some(member) = parts.members.iter_mut().find(|member| Arc::ptr_eq(&member.stream, stream)) {
-            member.fork = Some(fork);
+            member.fork = Some(Arc::clone(fork));
         }
     }
 
@@ -422,7 +422,7 @@ impl Recorder for Capture {
     }
 
     fn builder(&self) -> String {
-        self.builder.upgrade().map_or_else(|| "a builder".to_owned(), |builder| builder.to_string())
+        self.builder.to_string()
     }
 }
 

@@ -32,7 +32,7 @@ impl Builder {
         let forked = |stream: Arc<Stream>| {
             let phase = Phase::Capturing(Arc::clone(&capture));
             let fork = Self::new(BuilderKind::Forked, self.mode, Of::Builder(stream), None, phase);
-            capture.was_forked(fork.this.clone(), &fork.stream);
+            capture.was_forked(&fork.name, &fork.stream);
             fork
         };
         Ok(streams.into_iter().map(forked).collect())

@@ -1,14 +1,14 @@
 //! Streams that became part of a capture, because they waited for an event of it.
 
 use super::branches::tail;
-use super::builds::Builds;
+use super::name::Name;
 use crate::driver::calls::graph::query::{self, Toward};
 use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
 use crate::stream::Stream;
 use std::collections::{BTreeSet, HashSet};
 use std::iter::once;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::thread::ThreadId;
 
 /// A stream that became part of a capture. It stays until the capture ends, whoever else holds it.
@@ -21,7 +21,7 @@ pub(super) struct Member {
     /// Whether it waits for the legacy default stream.
     is_blocking: bool,
     /// The builder that was forked to capture it; `None` of a stream that waited for an event.
-    pub(super) fork: Option<Weak<dyn Builds>>,
+    pub(super) fork: Option<Arc<Name>>,
 }
 
 /// Work of members that is not joined.
@@ -85,18 +85,11 @@ impl Member {
     }
 
     fn can_be_joined(&self) -> bool {
-        let captures = |fork: Arc<dyn Builds>| fork.captures();
-        self.fork.as_ref().is_none_or(|fork| fork.upgrade().is_some_and(captures))
+        self.fork.as_ref().is_none_or(|fork| !fork.is_closed())
     }
 
     pub(super) fn name(&self) -> String {
-        match (self.fork.as_ref().map(Weak::upgrade), self.stream.label()) {
-            (None, _) => self.stream.to_string(),
-            (Some(Some(fork)), _) => fork.to_string(),
-            // A builder that is destroyed leaves its label to the stream.
-            (Some(None), Some(label)) => format!("forked builder \"{label}\""),
-            (Some(None), None) => "forked builder".to_owned(),
-        }
+        self.fork.as_ref().map_or_else(|| self.stream.to_string(), |fork| fork.to_string())
     }
 }
 

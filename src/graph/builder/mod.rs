@@ -9,15 +9,15 @@
 //! | `hybrid` | graphs and conditional nodes in what is captured |
 //! | `mode` | what the driver refuses meanwhile |
 //! | `phase`, `state` | how far a builder is; what it can be asked for, and when |
-//! | `builds` | a builder, as its capture knows it |
+//! | `name` | what a builder is called, as its capture knows it |
 
 mod branches;
-mod builds;
 mod capture;
 mod fork;
 mod hybrid;
 mod member;
 mod mode;
+mod name;
 mod phase;
 mod state;
 #[cfg(all(test, not(loom)))]
@@ -37,12 +37,12 @@ use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::release::report;
 use crate::stream::{Stream, StreamOptions};
-use builds::Builds;
 use capture::{Body, Target};
+use name::Name;
 use parking_lot::Mutex;
 use phase::Phase;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// How a builder captures.
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,16 +70,10 @@ pub struct Builder {
     /// Of a builder for a body: that body.
     body: Option<Body>,
     phase: Mutex<Phase>,
-    this: Weak<Self>,
+    name: Arc<Name>,
 }
 
 object!(Builder: Builder, header);
-
-impl Builds for Builder {
-    fn captures(&self) -> bool {
-        self.state() == BuilderState::Capturing
-    }
-}
 
 /// Whose stream a builder captures.
 enum Of<'a> {
@@ -122,10 +116,7 @@ impl Builder {
             Of::Builder(stream) => (stream, true),
             Of::Caller(stream) => (Arc::clone(stream), false),
         };
-        Arc::new_cyclic(|this| {
-            let this = Weak::clone(this);
-            Self { header, kind, mode, stream, has_own_stream, body, phase, this }
-        })
+        Arc::new(Self { header, kind, mode, stream, has_own_stream, body, phase, name: Name::new(kind) })
     }
 
     /// The context of what is captured.
@@ -179,8 +170,7 @@ impl Builder {
     }
 
     fn capture(&self, mode: CaptureMode, target: Target<'_>) -> Result<Arc<Capture>, Error> {
-        let this: Weak<dyn Builds> = self.this.clone();
-        Capture::begin(&self.stream, mode, target, &this)
+        Capture::begin(&self.stream, mode, target, &self.name)
     }
 
     /// Ends the capture, and gives what was captured: a definition as any other, which lives on without the builder. Of a builder for a
@@ -259,6 +249,7 @@ impl Builder {
 
     /// Closes the builder; answers with what is to be ended.
     fn take_capture(&self) -> Option<Arc<Capture>> {
+        self.name.closes();
         match (std::mem::replace(&mut *self.phase.lock(), Phase::Closed), self.kind) {
             (Phase::Capturing(capture), BuilderKind::Primary | BuilderKind::Body) => Some(capture),
             _ => None,
@@ -268,6 +259,7 @@ impl Builder {
     /// Names the builder in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
         self.header.set_label(label);
+        self.name.set_label(label);
         if self.has_own_stream {
             self.stream.set_label(label);
         }
@@ -292,15 +284,7 @@ impl Drop for Builder {
 
 impl fmt::Display for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            BuilderKind::Primary => "builder",
-            BuilderKind::Forked => "forked builder",
-            BuilderKind::Body => "body builder",
-        };
-        match self.header.label() {
-            Some(label) => write!(f, "{kind} \"{label}\""),
-            None => f.write_str(kind),
-        }
+        self.name.fmt(f)
     }
 }
 

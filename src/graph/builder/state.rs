@@ -1,8 +1,8 @@
 //! What a builder can be asked for, and when.
 
 use super::Builder;
-use super::builds;
 use super::capture::Capture;
+use super::name;
 use super::phase::{BuilderKind, BuilderState, Phase};
 use crate::object::error::Error;
 use std::sync::Arc;
@@ -103,6 +103,6 @@ impl Builder {
 
     #[cold]
     pub(super) fn refused(&self, why: String) -> Error {
-        builds::refused(self, &why)
+        name::refused(self, &why)
     }
 }

@@ -1,8 +1,8 @@
 //! How captures begin: into a new graph, a conditional node's body, or a graph whose nodes take over what is captured.
 
 use super::super::branches::Branches;
-use super::super::builds::Builds;
 use super::super::mode::CaptureMode;
+use super::super::name::Name;
 use super::counted::{Counted, PATIENCE, let_others_leave};
 use super::{Capture, Parts};
 use crate::driver::calls::graph::capture as calls;
@@ -41,7 +41,7 @@ pub(super) struct Beginning<'a> {
     pub(super) stream: &'a Arc<Stream>,
     pub(super) mode: CaptureMode,
     is_again: bool,
-    builder: &'a Weak<dyn Builds>,
+    builder: &'a Arc<Name>,
     outer: Weak<Capture>,
 }
 
@@ -51,7 +51,7 @@ impl Capture {
         stream: &Arc<Stream>,
         mode: CaptureMode,
         target: Target<'_>,
-        builder: &Weak<dyn Builds>,
+        builder: &Arc<Name>,
     ) -> Result<Arc<Self>, Error> {
         if stream.is_capturing()? {
             return Err(stream.under_capture("is captured once at a time"));
@@ -101,7 +101,7 @@ impl Beginning<'_> {
             last: AtomicU32::new(0),
             parts: Mutex::new(Parts::default()),
             branches: Mutex::new(Branches::of(self.stream)),
-            builder: Weak::clone(self.builder),
+            builder: Arc::clone(self.builder),
             outer: Weak::clone(&self.outer),
             this: Weak::clone(this),
         })

@@ -1,8 +1,8 @@
 //! How captures end: with a graph, or given up.
 
-use super::super::builds::refused;
 use super::super::member::{Joined, Unjoined};
 use super::super::mode::CaptureMode;
+use super::super::name::refused;
 use super::Capture;
 use super::begin::destroy_unused;
 use super::left::ATTEMPTS;

@@ -1,0 +1,55 @@
+//! What a builder is called, apart from it: its capture names it in messages while the definition is locked, and must not become the last to
+//! have the builder then, whose end takes that lock.
+
+use super::phase::BuilderKind;
+use crate::object::error::{Error, Status, Subject};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// The name of a builder, which is there as long as somebody may say it.
+pub(super) struct Name {
+    kind: BuilderKind,
+    label: Mutex<Option<Arc<str>>>,
+    /// Whether it was closed or destroyed.
+    is_closed: AtomicBool,
+}
+
+impl Name {
+    pub(super) fn new(kind: BuilderKind) -> Arc<Self> {
+        Arc::new(Self { kind, label: Mutex::default(), is_closed: AtomicBool::new(false) })
+    }
+
+    pub(super) fn set_label(&self, label: Option<&str>) {
+        *self.label.lock() = label.map(Arc::from);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Relaxed)
+    }
+
+    pub(super) fn closes(&self) {
+        self.is_closed.store(true, Relaxed);
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            BuilderKind::Primary => "builder",
+            BuilderKind::Forked => "forked builder",
+            BuilderKind::Body => "body builder",
+        };
+        match &*self.label.lock() {
+            Some(label) => write!(f, "{kind} \"{label}\""),
+            None => f.write_str(kind),
+        }
+    }
+}
+
+/// The refusal of something that a builder was asked for.
+#[cold]
+pub(super) fn refused(builder: &dyn Subject, why: &str) -> Error {
+    Error::new(Status::INVALID_ARGUMENT, format!("{builder} {why}")).about(builder)
+}
