@@ -78,6 +78,33 @@ fn each_names_what_it_lacks() {
     }
 }
 
+/// A language whose tools are missing is skipped, by name, and fails where all are required.
+#[test]
+fn a_language_that_is_missing() {
+    let machine = tempfile::tempdir().expect("a folder can be made");
+    let bin = machine.path().join("bin");
+    let pkgconfig = machine.path().join("prefix/lib/pkgconfig");
+    std::fs::create_dir_all(&bin).expect("a folder can be made");
+    std::fs::create_dir_all(&pkgconfig).expect("a folder can be made");
+    std::fs::write(pkgconfig.join("cushim.pc"), "").expect("the folder can be written");
+    for tool in ["bash", "cat", "cut", "dirname", "env", "find", "mkdir", "mktemp", "paste", "rm"] {
+        let places = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(tool));
+        let place = places.iter().find(|place| place.exists()).expect("every system has it");
+        symlink(place, bin.join(tool)).expect("a link can be made");
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/languages.sh");
+    for (required, status) in [("", 0), ("all", 69)] {
+        let mut command = Command::new(&script);
+        command.args(["lua", "ruby", "--installed"]).arg(machine.path().join("prefix")).env("PATH", &bin);
+        let output = command.env("CUSHIM_REQUIRE", required).output().expect("the script starts");
+        let complaint = said(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{complaint}");
+        for line in ["lua: skipped: needs luajit;", "ruby: skipped: needs ruby;"] {
+            assert!(complaint.contains(line), "{complaint}");
+        }
+    }
+}
+
 /// The GPU pack as one file: it lists, runs what is asked for, says what failed, and leaves one archive with what was printed.
 #[test]
 #[cfg(target_arch = "x86_64")]
