@@ -10,14 +10,13 @@ use std::sync::Mutex;
 /// The name as the program gave it: `LA_SER_ORIG`.
 const AS_GIVEN: c_uint = 1;
 
-/// The version of the interface that is understood. Nothing that came with a later one is used.
-const INTERFACE: c_uint = 1;
-
+/// Which version of the interface is wanted: that of the loader, of which on aarch64 no other is taken. What is used here is the same in all.
+///
 /// # Safety
 /// Called by the loader.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn la_version(version: c_uint) -> c_uint {
-    version.min(INTERFACE)
+    version
 }
 
 /// Names the file that is opened in place of another one.

@@ -116,7 +116,16 @@ impl Builder {
             Of::Builder(stream) => (stream, true),
             Of::Caller(stream) => (Arc::clone(stream), false),
         };
-        Arc::new(Self { header, kind, mode, stream, has_own_stream, body, phase, name: Name::new(kind) })
+        Arc::new(Self {
+            header,
+            kind,
+            mode,
+            stream,
+            has_own_stream,
+            body,
+            phase,
+            name: Name::new(kind.name()),
+        })
     }
 
     /// The context of what is captured.

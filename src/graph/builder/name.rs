@@ -1,7 +1,6 @@
 //! What a builder is called, apart from it: its capture names it in messages while the definition is locked, and must not become the last to
 //! have the builder then, whose end takes that lock.
 
-use super::phase::BuilderKind;
 use crate::object::error::{Error, Status, Subject};
 use parking_lot::Mutex;
 use std::fmt;
@@ -10,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The name of a builder, which is there as long as somebody may say it.
 pub(super) struct Name {
-    kind: BuilderKind,
+    kind: &'static str,
     label: Mutex<Option<Arc<str>>>,
     /// Whether it was closed or destroyed.
     is_closed: AtomicBool,
 }
 
 impl Name {
-    pub(super) fn new(kind: BuilderKind) -> Arc<Self> {
+    pub(super) fn new(kind: &'static str) -> Arc<Self> {
         Arc::new(Self { kind, label: Mutex::default(), is_closed: AtomicBool::new(false) })
     }
 
@@ -36,11 +35,7 @@ impl Name {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            BuilderKind::Primary => "builder",
-            BuilderKind::Forked => "forked builder",
-            BuilderKind::Body => "body builder",
-        };
+        let kind = self.kind;
         match &*self.label.lock() {
             Some(label) => write!(f, "{kind} \"{label}\""),
             None => f.write_str(kind),

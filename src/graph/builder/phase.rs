@@ -28,6 +28,17 @@ pub enum BuilderKind {
     Body,
 }
 
+impl BuilderKind {
+    /// As messages name it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Primary => "builder",
+            Self::Forked => "forked builder",
+            Self::Body => "body builder",
+        }
+    }
+}
+
 /// How far a builder is, with what it has there.
 pub(super) enum Phase {
     NotStarted,
