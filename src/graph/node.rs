@@ -23,7 +23,7 @@ impl Graph {
     /// The node whose child graph or body it is; `None` for the root.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the graph was removed.
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the graph was removed.
     pub fn parent(&self) -> Result<Option<Node>, Error> {
         let mut state = self.lock()?;
         let parent = state.graph(self.object.id).parent;
@@ -33,7 +33,7 @@ impl Graph {
     /// The nodes, in the driver's order.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's.
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the graph was removed; the driver's.
     pub fn nodes(&self) -> Result<Vec<Node>, Error> {
         let tree = &self.definition.tree;
         let mut state = self.lock()?;
