@@ -10,6 +10,7 @@
 //! | `mode` | what the driver refuses meanwhile |
 //! | `phase`, `state` | how far a builder is; what it can be asked for, and when |
 //! | `name` | what a builder is called, as its capture knows it |
+//! | `refusal` | what a builder refuses |
 
 mod branches;
 mod capture;
@@ -19,6 +20,7 @@ mod member;
 mod mode;
 mod name;
 mod phase;
+mod refusal;
 mod state;
 #[cfg(all(test, not(loom)))]
 mod tests;

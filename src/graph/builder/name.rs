@@ -1,7 +1,6 @@
 //! What a builder is called, apart from it: its capture names it in messages while the definition is locked, and must not become the last to
 //! have the builder then, whose end takes that lock.
 
-use crate::object::error::{Error, Status, Subject};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub(super) struct Name {
     kind: &'static str,
     label: Mutex<Option<Arc<str>>>,
-    /// Whether it was closed or destroyed.
+    /// Whether it was closed or destroyed. Asked of forks only, whose close does not fail.
     is_closed: AtomicBool,
 }
 
@@ -35,16 +34,10 @@ impl Name {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = self.kind;
-        match &*self.label.lock() {
+        let (kind, label) = (self.kind, self.label.lock().clone());
+        match label {
             Some(label) => write!(f, "{kind} \"{label}\""),
             None => f.write_str(kind),
         }
     }
-}
-
-/// The refusal of something that a builder was asked for.
-#[cold]
-pub(super) fn refused(builder: &dyn Subject, why: &str) -> Error {
-    Error::new(Status::INVALID_ARGUMENT, format!("{builder} {why}")).about(builder)
 }

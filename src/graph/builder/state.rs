@@ -2,8 +2,8 @@
 
 use super::Builder;
 use super::capture::Capture;
-use super::name;
 use super::phase::{BuilderKind, BuilderState, Phase};
+use super::refusal;
 use crate::object::error::Error;
 use std::sync::Arc;
 
@@ -103,6 +103,6 @@ impl Builder {
 
     #[cold]
     pub(super) fn refused(&self, why: String) -> Error {
-        name::refused(self, &why)
+        refusal::refused(self, &why)
     }
 }

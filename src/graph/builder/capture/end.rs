@@ -2,7 +2,7 @@
 
 use super::super::member::{Joined, Unjoined};
 use super::super::mode::CaptureMode;
-use super::super::name::refused;
+use super::super::refusal::refused;
 use super::Capture;
 use super::begin::destroy_unused;
 use super::left::ATTEMPTS;
