@@ -17,6 +17,7 @@ use crate::object::handle::Token;
 use crate::op::node::{NodeOperation, Parameters};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
+use std::ffi::c_void;
 use std::sync::Arc;
 
 impl Graph {
@@ -81,7 +82,8 @@ impl Graph {
         let prepared = if keeps { state.prepare(graph).map_err(failed)? } else { None };
         let related = relations::kept(state);
         // SAFETY: the caller vouches for what the operation uses; the nodes are nodes of this graph, which the lock keeps.
-        let added = unsafe { add_native(native, &natives, &mut parameters, at) };
+        let added =
+            unsafe { add_native(native, &natives, &mut parameters, operation.argument_addresses(), at) };
         drop(related);
         let added = added.map_err(|error| operation.explain(failed(error), at))?;
         // From here on nothing fails.
@@ -153,6 +155,8 @@ pub(super) fn before(
     })
 }
 
+/// Has the driver add a node; the arguments of a kernel may be `given` where their caller has them.
+///
 /// # Safety
 /// As for [`calls::add`].
 #[inline]
@@ -160,16 +164,20 @@ unsafe fn add_native(
     graph: &RawGraph,
     after: &[CUgraphNode],
     parameters: &mut Parameters,
+    given: Option<&[*const c_void]>,
     at: &Context,
 ) -> Result<CUgraphNode, CallError> {
     // Driver 580 crashes on kernels where no context is current (measured). Of allocations that was not measured.
     let needs_context = matches!(parameters, Parameters::Kernel(_) | Parameters::Allocation(_));
     let _current = if needs_context { Some(at.entered()?) } else { None };
     let added = match &*parameters {
-        Parameters::Kernel(kernel) => {
-            // SAFETY: as the caller vouches.
-            Some(kernel.with_raw(at.native(), |raw| unsafe { calls::add_kernel(graph, after, raw) }))
-        }
+        // SAFETY: as the caller vouches.
+        Parameters::Kernel(kernel) => Some(unsafe {
+            match given {
+                Some(given) => calls::add_kernel(graph, after, kernel.raw_of(at.native(), given)),
+                None => kernel.with_raw(at.native(), |raw| calls::add_kernel(graph, after, raw)),
+            }
+        }),
         // SAFETY: as the caller vouches.
         _ => parameters.with_raw(at.native(), |raw| unsafe { calls::add(graph, after, raw) }),
     };
@@ -198,7 +206,7 @@ pub(super) fn has_attributes(parameters: &Parameters) -> bool {
 unsafe fn rehearse(tree: &Tree, parameters: &mut Parameters, at: &Context) -> Result<(), CallError> {
     let scratch = RawGraph::create(tree.table())?;
     // SAFETY: as the caller vouches.
-    let added = unsafe { add_native(&scratch, &[], parameters, at) };
+    let added = unsafe { add_native(&scratch, &[], parameters, None, at) };
     // SAFETY: nobody else knows it.
     let destroyed = unsafe { scratch.destroy() };
     added.and(destroyed)

@@ -5,7 +5,7 @@ use super::{Conditions, HandedOver, Holds, KeptArguments, NodeOperation, NodeTyp
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawKernelNode;
 use crate::driver::calls::kernel::function::RawKernel;
-use crate::driver::calls::kernel::launch::{RawAttributes, RawShape};
+use crate::driver::calls::kernel::launch::{RawArguments, RawAttributes, RawShape};
 use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribute, CUlaunchAttributeID};
 use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
@@ -14,6 +14,7 @@ use crate::object::in_place::arc_with;
 use crate::op::launch::LaunchArguments;
 use crate::op::reach::Sink;
 use crate::op::{Launch, Operation, Traits};
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -145,6 +146,13 @@ impl KernelParameters {
         }
     }
 
+    /// The same as [`with_raw`](Self::with_raw), with the arguments where whoever gave them has them.
+    #[inline]
+    pub(crate) fn raw_of<'a>(&'a self, context: CUcontext, given: &'a [*const c_void]) -> RawKernelNode<'a> {
+        let Self { raw: kernel, shape, .. } = self;
+        RawKernelNode { kernel, context, shape: *shape, arguments: RawArguments::Each(given) }
+    }
+
     #[inline(always)]
     pub(crate) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
         let Self { raw: kernel, shape, .. } = self;
@@ -228,6 +236,14 @@ impl NodeOperation for Launch<'_, '_> {
             }
         });
         Ok(Parameters::Kernel(parameters))
+    }
+
+    #[inline]
+    fn argument_addresses(&self) -> Option<&[*const c_void]> {
+        match &self.arguments {
+            LaunchArguments::Each(arguments) => Some(arguments.addresses()),
+            LaunchArguments::Packed(_) => None,
+        }
     }
 
     fn output(_: &Parameters) {}

@@ -57,6 +57,7 @@ use crate::driver::calls::graph::node::RawNode;
 use crate::driver::{Driver, Version, sys};
 use crate::object::error::{Error, Status};
 use crate::pointer::DevicePointer;
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
@@ -276,6 +277,12 @@ pub trait NodeOperation: sealed::Node {
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for what cannot be a node; the refusals of the same
     /// operation in a stream.
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error>;
+
+    /// Where the arguments of a kernel are that was checked, one by one: the driver reads them there, too.
+    #[doc(hidden)]
+    fn argument_addresses(&self) -> Option<&[*const c_void]> {
+        None
+    }
 
     /// What the node yields, once it was added.
     fn output(parameters: &Parameters) -> Self::Output
