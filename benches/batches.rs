@@ -12,7 +12,7 @@ use cushim::managed::{Discard, Range};
 use cushim::memory::{DeviceMemory, DevicePointer, PinnedMemory, PinnedOptions};
 use cushim::op::batch::{BatchOptions, MOST_ITEMS};
 use cushim::op::{Copy, CopyBatch};
-use cushim::{Context, Device, Error, Location, Status, Stream, StreamOptions};
+use cushim::{Context, Device, Error, Feature, Location, Status, Stream, StreamOptions};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -329,7 +329,7 @@ fn run(driver: &Driver, samples: usize) -> Result<(), Error> {
     let version = driver.version().map(|version| version.to_string()).unwrap_or_default();
     println!("{}, CUDA {version}, medians of {samples}", device.name()?);
     let bench = Bench { context, stream, samples };
-    if device.supports("concurrent-managed-access")? {
+    if device.supports(Feature::ConcurrentManagedAccess)? {
         prefetches(&bench)?;
         discards(&bench)?;
     } else {

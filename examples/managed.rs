@@ -9,7 +9,7 @@ use cushim::managed::{Advice, Range};
 use cushim::memory::{Buffer, ManagedResourceOptions, Resource};
 use cushim::op::batch::BatchOptions;
 use cushim::op::{Memset, Value};
-use cushim::{Context, Device, Error, Location, Stream, StreamOptions};
+use cushim::{Context, Device, Error, Feature, Location, Stream, StreamOptions};
 
 const BLOCKS: usize = 4;
 const BYTES: usize = 1 << 20;
@@ -34,7 +34,7 @@ fn whereabouts(context: &Context, block: &Range) -> Result<&'static str, Error> 
 fn run() -> Result<(), Error> {
     let driver = Driver::open()?;
     let device = Device::get(&driver, 0)?;
-    if !device.supports("concurrent-managed-access")? {
+    if !device.supports(Feature::ConcurrentManagedAccess)? {
         println!("this device moves managed memory as it likes");
         return Ok(());
     }

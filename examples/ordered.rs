@@ -20,9 +20,7 @@ fn new_stream(context: &Arc<Context>, label: &str) -> Result<Arc<Stream>, Error>
 }
 
 fn new_event(context: &Arc<Context>) -> Result<Arc<Event>, Error> {
-    let mut options = EventOptions::default();
-    options.timing = true;
-    Event::create(context, &options)
+    Event::create(context, &EventOptions::default().timing(true))
 }
 
 /// The values that are as they should be.

@@ -66,13 +66,13 @@ fn run() -> Result<(), Error> {
     numbers(&mut host_y).fill(1.0);
 
     let mut arguments = Arguments::new();
-    arguments.push(&N).push(&a).push(x.pointer()).push(y.pointer());
+    arguments.push(N).push(a).push(x.pointer()).push(y.pointer());
     // SAFETY: the memory is as large as that, and outlives the stream's work, which is waited for below; the kernel takes
     // these arguments.
     unsafe {
         stream.enqueue(&mut Copy::new(x.at(0), host_x.at(0), BYTES))?;
         stream.enqueue(&mut Copy::new(y.at(0), host_y.at(0), BYTES))?;
-        let config = LaunchConfig::new(N.div_ceil(THREADS), THREADS);
+        let config = LaunchConfig::covering(N, THREADS);
         stream.enqueue(&mut Launch::new(&saxpy, &config, &mut arguments))?;
         stream.enqueue(&mut Copy::new(host_y.at(0), y.at(0), BYTES))?;
     }

@@ -162,12 +162,11 @@ impl Device {
         })
     }
 
-    /// Whether the driver and this device offer the [`Feature`] of this name.
+    /// Whether the driver and this device offer the feature.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] if there is no such feature; the driver's.
-    pub fn supports(&self, feature: &str) -> Result<bool, Error> {
-        let feature = Feature::named(feature).ok_or_else(|| unknown(feature))?;
+    /// The driver's.
+    pub fn supports(&self, feature: Feature) -> Result<bool, Error> {
         let Some(attribute) = feature.attribute().filter(|_| feature.is_in(&self.driver)) else {
             return Ok(feature.is_in(&self.driver));
         };
@@ -216,14 +215,6 @@ impl Device {
     pub(crate) fn failed(&self, error: CallError) -> Error {
         Error::of_call(&self.driver, error).about(self)
     }
-}
-
-fn unknown(feature: &str) -> Error {
-    let names: Vec<&str> = Feature::all().iter().map(|feature| feature.name).collect();
-    Error::new(
-        Status::INVALID_ARGUMENT,
-        format!("there is no feature {feature:?}; there are {}", names.join(", ")),
-    )
 }
 
 /// Every device that was asked for.

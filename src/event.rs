@@ -13,6 +13,7 @@ use crate::object::in_place::arc_of;
 use crate::object::native::{self, Handle, HasNative, Native};
 use crate::object::owning::{Ownership, Taking};
 use crate::object::registry::Registry;
+use crate::object::setters::setters;
 use crate::stream::wait_until;
 use captured::Mark;
 use std::fmt;
@@ -31,6 +32,8 @@ pub struct EventOptions {
     /// Let other processes open the event; excludes `timing`.
     pub interprocess: bool,
 }
+
+setters!(EventOptions { timing: bool, blocking_sync: bool, interprocess: bool });
 
 /// An event of a context.
 ///

@@ -3,17 +3,16 @@
 //! A feature is there if the driver has a function for it, which implies its version, and the device says yes.
 
 use crate::driver::{Driver, sys};
+use crate::object::error::{Error, Status};
 use std::ffi::CStr;
+use std::fmt;
+use std::str::FromStr;
 
-/// Something that not every device or driver can do.
-#[derive(Debug)]
-pub struct Feature {
-    /// The name to ask by: `memory-pools`.
-    pub name: &'static str,
+struct Row {
+    name: &'static str,
     /// The same for C.
-    pub(crate) c_name: &'static CStr,
-    /// What it is.
-    pub text: &'static str,
+    c_name: &'static CStr,
+    text: &'static str,
     /// The functions that do it, by base name and ABI; one of them is enough. Empty if no function is its own.
     functions: &'static [(&'static str, u32)],
     /// The attribute by which a device says that it can.
@@ -21,29 +20,64 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// Every feature, in the order of the documentation; new ones are added at the end.
+    /// The name by which C programs ask: `memory-pools`. It parses as the feature again.
     #[must_use]
-    pub fn all() -> &'static [Self] {
-        FEATURES
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// What it is, in a few words.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        self.row().text
     }
 
     /// The feature of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
-        FEATURES.iter().find(|feature| feature.name == name)
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|feature| feature.name() == name)
     }
 
-    /// Whether the driver has what the feature needs of it.
+    /// Whether the driver has what the feature needs of it. Whether a device offers it, [`Device::supports`](crate::Device::supports) says.
     #[must_use]
-    pub fn is_in(&self, driver: &Driver) -> bool {
+    pub fn is_in(self, driver: &Driver) -> bool {
         let has = |&(base, abi): &(&str, u32)| {
             driver.symbol(base, abi).is_some_and(|symbol| !symbol.address.is_null())
         };
-        self.functions.is_empty() || self.functions.iter().any(has)
+        let functions = self.row().functions;
+        functions.is_empty() || functions.iter().any(has)
     }
 
-    pub(crate) fn attribute(&self) -> Option<sys::CUdevice_attribute> {
-        self.attribute
+    pub(crate) fn attribute(self) -> Option<sys::CUdevice_attribute> {
+        self.row().attribute
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) fn c_name(self) -> &'static CStr {
+        self.row().c_name
+    }
+
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Feature {
+    type Err = Error;
+
+    /// The feature of this name; [`Status::INVALID_ARGUMENT`], with all names, if there is none.
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::named(name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|feature| feature.name()).collect();
+            let refusal = format!("there is no feature {name:?}; there are {}", names.join(", "));
+            Error::new(Status::INVALID_ARGUMENT, refusal)
+        })
     }
 }
 
@@ -55,8 +89,31 @@ const fn c_text(text: &str) -> &CStr {
 }
 
 macro_rules! features {
-    ($($name:literal, $text:literal, [$($base:ident $abi:literal),*], $attribute:expr;)*) => {
-        static FEATURES: &[Feature] = &[$(Feature {
+    ($($feature:ident, $name:literal, $text:literal, [$($base:ident $abi:literal),*], $attribute:expr;)*) => {
+        /// Something that not every device or driver can do. New ones are added at the end.
+        ///
+        /// ```
+        /// # use cushim::driver::{Choice, OpenOptions};
+        /// use cushim::{Device, Feature};
+        ///
+        /// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+        /// assert!(Device::get(&driver, 0)?.supports(Feature::MemoryPools)?);
+        /// assert_eq!("memory-pools".parse(), Ok(Feature::MemoryPools));
+        /// # Ok::<(), cushim::Error>(())
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Feature {
+            $(#[doc = concat!("`", $name, "`: ", $text, ".")] $feature),*
+        }
+
+        impl Feature {
+            /// Every feature, in the order of the documentation.
+            pub const ALL: &[Self] = &[$(Self::$feature),*];
+        }
+
+        /// What is known of each, in the order of the enum.
+        static ROWS: &[Row] = &[$(Row {
             name: $name,
             c_name: c_text(concat!($name, "\0")),
             text: $text,
@@ -68,55 +125,55 @@ macro_rules! features {
 
 // The doc comment of `cushim_device_supports` lists the same names; a test compares them.
 features! {
-    "unified-addressing", "host and device share one address space",
+    UnifiedAddressing, "unified-addressing", "host and device share one address space",
         [], Some(sys::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
-    "managed-memory", "memory that host and device share",
+    ManagedMemory, "managed-memory", "memory that host and device share",
         [cuMemAllocManaged 6000], Some(sys::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
-    "concurrent-managed-access", "host and device may use managed memory at the same time",
+    ConcurrentManagedAccess, "concurrent-managed-access", "host and device may use managed memory at the same time",
         [], Some(sys::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
-    "pageable-memory-access", "the device reads and writes memory of malloc",
+    PageableMemoryAccess, "pageable-memory-access", "the device reads and writes memory of malloc",
         [], Some(sys::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
-    "memory-pools", "stream-ordered allocation",
+    MemoryPools, "memory-pools", "stream-ordered allocation",
         [cuMemAllocAsync 11020], Some(sys::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
-    "virtual-memory", "address ranges and the memory behind them are managed apart",
+    VirtualMemory, "virtual-memory", "address ranges and the memory behind them are managed apart",
         [cuMemCreate 10020], Some(sys::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
-    "multicast", "one write reaches several devices",
+    Multicast, "multicast", "one write reaches several devices",
         [cuMulticastCreate 12010], Some(sys::CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED);
-    "dma-buf", "device memory is handed to other kernel drivers as a file descriptor",
+    DmaBuf, "dma-buf", "device memory is handed to other kernel drivers as a file descriptor",
         [cuMemGetHandleForAddressRange 11070], Some(sys::CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
-    "memory-locations", "advice and prefetch name NUMA nodes of the host",
+    MemoryLocations, "memory-locations", "advice and prefetch name NUMA nodes of the host",
         [cuMemAdvise 12020], None;
-    "batch-copy", "many copies in one call",
+    BatchCopy, "batch-copy", "many copies in one call",
         [cuMemcpyBatchAsync 12080, cuMemcpyBatchAsync 13000], None;
-    "batch-prefetch", "many prefetches in one call",
+    BatchPrefetch, "batch-prefetch", "many prefetches in one call",
         [cuMemPrefetchBatchAsync 13000], None;
-    "memory-discard", "managed memory is given up without a copy",
+    MemoryDiscard, "memory-discard", "managed memory is given up without a copy",
         [cuMemDiscardBatchAsync 13000], None;
-    "cooperative-launch", "all blocks of a kernel run at once and synchronise",
+    CooperativeLaunch, "cooperative-launch", "all blocks of a kernel run at once and synchronise",
         [cuLaunchCooperativeKernel 9000], Some(sys::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
-    "thread-block-clusters", "blocks are launched in clusters",
+    ThreadBlockClusters, "thread-block-clusters", "blocks are launched in clusters",
         [cuOccupancyMaxActiveClusters 11070], Some(sys::CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);
-    "tensor-maps", "tensors are copied by descriptor",
+    TensorMaps, "tensor-maps", "tensors are copied by descriptor",
         [cuTensorMapEncodeTiled 12000], Some(sys::CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED);
-    "libraries", "kernels are loaded without a context",
+    Libraries, "libraries", "kernels are loaded without a context",
         [cuLibraryLoadData 12000], None;
-    "graph-memory-nodes", "graphs allocate and free memory",
+    GraphMemoryNodes, "graph-memory-nodes", "graphs allocate and free memory",
         [cuGraphAddMemAllocNode 11040], Some(sys::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
-    "graph-conditional-nodes", "graphs branch and loop",
+    GraphConditionalNodes, "graph-conditional-nodes", "graphs branch and loop",
         [cuGraphConditionalHandleCreate 12030], None;
-    "graph-edge-data", "edges of graphs carry data",
+    GraphEdgeData, "graph-edge-data", "edges of graphs carry data",
         [cuGraphAddDependencies 12030], None;
-    "green-contexts", "a context has a share of the device",
+    GreenContexts, "green-contexts", "a context has a share of the device",
         [cuGreenCtxCreate 12040], None;
-    "context-ids", "contexts have a number that is never used again",
+    ContextIds, "context-ids", "contexts have a number that is never used again",
         [cuCtxGetId 12000], None;
-    "stream-ids", "streams have a number that is never used again",
+    StreamIds, "stream-ids", "streams have a number that is never used again",
         [cuStreamGetId 12000], None;
-    "driver-logs", "the driver says in words why a call failed",
+    DriverLogs, "driver-logs", "the driver says in words why a call failed",
         [cuLogsRegisterCallback 12090], None;
-    "host-memory-pools", "stream-ordered allocation of page-locked host memory",
+    HostMemoryPools, "host-memory-pools", "stream-ordered allocation of page-locked host memory",
         [cuMemGetMemPool 13000], Some(sys::CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED);
-    "managed-memory-pools", "stream-ordered allocation of managed memory",
+    ManagedMemoryPools, "managed-memory-pools", "stream-ordered allocation of managed memory",
         [cuMemGetMemPool 13000], Some(sys::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 }
 
@@ -127,19 +184,18 @@ mod tests {
 
     #[test]
     fn functions_are_in_the_catalogue() {
-        for feature in Feature::all() {
-            for (base, abi) in feature.functions {
-                assert!(Row::find(base, *abi).is_some(), "{}: {base} {abi}", feature.name);
+        for feature in Feature::ALL {
+            for (base, abi) in feature.row().functions {
+                assert!(Row::find(base, *abi).is_some(), "{feature}: {base} {abi}");
             }
-            assert!(!feature.functions.is_empty() || feature.attribute.is_some(), "{}", feature.name);
+            assert!(!feature.row().functions.is_empty() || feature.attribute().is_some(), "{feature}");
         }
     }
 
     #[test]
     fn names_are_unique() {
-        for feature in Feature::all() {
-            let found = Feature::named(feature.name).expect("it is in the list");
-            assert!(std::ptr::eq(found, feature), "{} is used twice", feature.name);
+        for feature in Feature::ALL {
+            assert_eq!(Feature::named(feature.name()), Some(*feature), "{feature} is used twice");
         }
         assert!(Feature::named("nothing").is_none());
     }
@@ -152,7 +208,7 @@ mod tests {
             .filter_map(|line| line.trim().strip_prefix("/// - \"")?.split_once('"'))
             .map(|(name, _)| name)
             .collect();
-        let names: Vec<&str> = Feature::all().iter().map(|feature| feature.name).collect();
+        let names: Vec<&str> = Feature::ALL.iter().map(|feature| feature.name()).collect();
         assert_eq!(listed, names);
     }
 }

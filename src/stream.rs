@@ -15,6 +15,7 @@ use crate::object::handle::{DefaultStream, Header, object};
 use crate::object::native::{self, Handle, HasNative, Native};
 use crate::object::owning::{Ownership, Taking};
 use crate::object::registry::Registry;
+use crate::object::setters::setters;
 use crate::object::thread_end::{at_end, has_ended};
 use capturing::Capturing;
 use std::cell::RefCell;
@@ -35,6 +36,8 @@ pub struct StreamOptions {
     /// The priority, between those of [`Context::stream_priorities`]; a smaller number is preferred. 0 by default.
     pub priority: i32,
 }
+
+setters!(StreamOptions { blocking: bool, priority: i32 });
 
 /// A stream of a context.
 ///

@@ -5,6 +5,7 @@
 use super::options;
 use crate::object::error::Error;
 use crate::op::batch::BatchOptions;
+use crate::op::batch::WithoutBatch;
 
 /// Flags of a batch.
 #[repr(i32)]
@@ -49,5 +50,5 @@ pub(super) unsafe fn batch_options(given: *const cushim_batch_options) -> Result
     options::check_flags(flags, refuse_loop)?;
     options::check_reserved(reserved)?;
     let all = BatchOptions::default();
-    Ok(if flags & refuse_loop == 0 { all } else { all.refuse_loop() })
+    Ok(if flags & refuse_loop == 0 { all } else { all.without_batch(WithoutBatch::Refuse) })
 }

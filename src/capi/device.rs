@@ -370,7 +370,7 @@ pub unsafe extern "C" fn cushim_device_supports(
         // SAFETY: the caller vouches for `feature`.
         let feature = unsafe { text::required(feature, "feature") }?;
         let guard = enter()?;
-        *yes = i32::from(get(&guard, device)?.supports(&feature)?);
+        *yes = i32::from(get(&guard, device)?.supports(feature.parse()?)?);
         Ok(())
     })
 }
@@ -381,7 +381,7 @@ pub unsafe extern "C" fn cushim_device_supports(
 /// @return The name, which stays valid; NULL after the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_feature_name(index: usize) -> *const c_char {
-    Feature::all().get(index).map_or(std::ptr::null(), |feature| feature.c_name.as_ptr())
+    Feature::ALL.get(index).map_or(std::ptr::null(), |feature| feature.c_name().as_ptr())
 }
 
 /// Tells whether the device can access the memory of another device.

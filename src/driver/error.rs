@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// Why no driver was opened. The text is a sentence that says what to do, followed by the libraries that were tried.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// No driver was found on this machine.
@@ -47,6 +47,13 @@ pub enum OpenError {
     /// The options contradict themselves or hold a value that no driver could be opened with.
     #[error("{0}")]
     InvalidOption(String),
+}
+
+/// The sentence and what was tried, as `main` and `unwrap` print it. The [`report`](OpenError::report) has all of it as values.
+impl fmt::Debug for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl OpenError {

@@ -6,6 +6,7 @@ use super::kind::GraphKind;
 use super::{Graph, relations, restriction};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{Header, object};
+use crate::object::setters::setters;
 use crate::op::node::NodeType;
 use crate::op::{Argument, ConditionArgument, ConditionOperand};
 use std::fmt;
@@ -85,6 +86,8 @@ pub struct ConditionOptions {
     pub reset: bool,
 }
 
+setters!(ConditionOptions { initial: u32, reset: bool });
+
 /// A value by which a conditional node decides what it runs. Kernels of the graph set it.
 ///
 /// One conditional node looks at a condition, and any number of kernels may set it: each gets it as an argument.
@@ -92,6 +95,21 @@ pub struct ConditionOptions {
 pub struct Condition {
     definition: Arc<Definition>,
     object: Arc<ConditionObject>,
+}
+
+/// Two are equal if they are the same condition.
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.object, &other.object)
+    }
+}
+
+impl Eq for Condition {}
+
+impl std::hash::Hash for Condition {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.object.hash(state);
+    }
 }
 
 const ASSIGN_DEFAULT: u32 = 1; // CU_GRAPH_COND_ASSIGN_DEFAULT

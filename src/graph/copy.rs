@@ -18,12 +18,13 @@ use crate::op::node::NodeType;
 use std::sync::Arc;
 
 impl Graph {
-    /// A copy of the graph, which keeps what the original keeps, on its own account.
+    /// A clone of the graph, which keeps what the original keeps, on its own account. (`clone` itself gives another hold on the same
+    /// graph.)
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the graph was removed; [`Status::INVALID_ARGUMENT`] if one of its kernels sets a condition of a graph
     /// around it; the driver's, for a graph that allocates memory or has conditional nodes.
-    pub fn duplicate(&self) -> Result<Self, Error> {
+    pub fn clone_graph(&self) -> Result<Self, Error> {
         let tree = &self.definition.tree;
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
@@ -59,7 +60,7 @@ impl Graph {
 }
 
 impl Node {
-    /// The node of a copy ([`Graph::duplicate`]) that stands for this one; `None` if there is none.
+    /// The node of a copy ([`Graph::clone_graph`]) that stands for this one; `None` if there is none.
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the node, or the copy, was removed; the driver's, if the graph is no copy of the node's.

@@ -7,6 +7,7 @@ use super::kind::GraphKind;
 use super::{Graph, foreign, read};
 use crate::driver::file;
 use crate::object::error::{Error, Status};
+use crate::object::setters::setters;
 use crate::op::node::{KeptMemory, Parameters};
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -19,6 +20,8 @@ pub struct JsonOptions {
     /// Leave addresses out: two programs that build the same graph then write the same text.
     pub without_addresses: bool,
 }
+
+setters!(JsonOptions { without_addresses: bool });
 
 impl Graph {
     /// The graph as JSON, with all graphs below it: nodes with what they do, and edges.

@@ -6,6 +6,7 @@ use crate::driver::calls::kernel::launch::{RawAttributes, RawShape};
 use crate::driver::sys;
 use crate::event::Event;
 use crate::object::error::{Error, Status};
+use crate::object::setters::setters;
 use std::sync::Arc;
 
 /// How a kernel is launched: how many blocks, of how many threads, and what the launch is besides.
@@ -39,6 +40,20 @@ pub struct LaunchConfig<'a> {
     /// Other attributes of the driver's, by number (`CU_LAUNCH_ATTRIBUTE_*`), with the bytes of their values. At most 24.
     pub others: &'a [(sys::CUlaunchAttributeID, [u8; 64])],
 }
+
+setters!(<'a> LaunchConfig {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    cluster: [u32; 3] => Some,
+    cooperative: bool,
+    priority: i32 => Some,
+    programmatic_serialization: bool,
+    programmatic_event: ProgrammaticEvent<'a> => Some,
+    memory_sync_domain: MemorySyncDomain,
+    context: &'a Arc<Context> => Some,
+    others: &'a [(sys::CUlaunchAttributeID, [u8; 64])],
+});
 
 /// An event that the blocks of a kernel trigger, each for itself; it is done when all have.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +101,17 @@ impl LaunchConfig<'_> {
     #[must_use]
     pub fn new(blocks: u32, threads: u32) -> Self {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], ..Self::default() }
+    }
+
+    /// As many blocks of so many threads as `elements` need, a thread each; the last block may have threads left over.
+    ///
+    /// ```
+    /// # use cushim::kernel::LaunchConfig;
+    /// assert_eq!(LaunchConfig::covering(1000, 256).grid, [4, 1, 1]);
+    /// ```
+    #[must_use]
+    pub fn covering(elements: u32, threads: u32) -> Self {
+        Self::new(elements.div_ceil(threads.max(1)), threads)
     }
 
     /// Refuses what no kernel can be launched with, of which `kernel` is the one, where it is known. A launch of no blocks, as `(n + 255) / 256` gives for no elements, is most

@@ -8,6 +8,7 @@ use crate::driver::{CallError, Driver, sys};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::native::{self, Handle};
+use crate::object::setters::setters;
 use crate::pointer::DevicePointer;
 use std::ffi::{CStr, CString, c_void};
 use std::fmt;
@@ -29,6 +30,14 @@ pub struct LoadOptions {
     /// refused: the library keeps the log.
     pub others: Vec<(sys::CUjit_option, u64)>,
 }
+
+setters!(LoadOptions {
+    max_registers: u32,
+    line_info: bool,
+    debug_info: bool,
+    verbose: bool,
+    others: Vec<(sys::CUjit_option, u64)>,
+});
 
 /// Code that was loaded, and its kernels and variables.
 ///

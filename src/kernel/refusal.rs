@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::driver::Version;
 use crate::driver::sys;
+use crate::feature::Feature;
 use crate::object::error::{Error, Status};
 
 /// Adds to the refusal of an attribute what was asked for, and what there is.
@@ -224,8 +225,8 @@ fn largest_shared(kernel: &Kernel, device: &Device) -> Option<i32> {
 }
 
 fn features(launch: &LaunchConfig<'_>, device: &Device) -> Option<String> {
-    let lacks = |feature: &str| device.supports(feature).is_ok_and(|has| !has);
-    if launch.cluster.is_some() && lacks("thread-block-clusters") {
+    let lacks = |feature: Feature| device.supports(feature).is_ok_and(|has| !has);
+    if launch.cluster.is_some() && lacks(Feature::ThreadBlockClusters) {
         return Some(format!("{device} has no clusters of blocks (feature thread-block-clusters)"));
     }
     if let Some(trigger) = launch.programmatic_event.filter(|trigger| trigger.event.options().timing) {
@@ -234,7 +235,7 @@ fn features(launch: &LaunchConfig<'_>, device: &Device) -> Option<String> {
             trigger.event
         ));
     }
-    if launch.cooperative && lacks("cooperative-launch") {
+    if launch.cooperative && lacks(Feature::CooperativeLaunch) {
         return Some(format!("{device} has no cooperative launches (feature cooperative-launch)"));
     }
     None

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::driver::calls::memory::pointer as calls;
 use crate::driver::{Driver, sys};
+use crate::feature::Feature;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
 use crate::op::check_operand;
@@ -192,7 +193,7 @@ impl Kind {
     pub(super) const QUERY: Self = Self { name: "a question about a range", pageable: true };
 
     fn takes_pageable(&self, device: &Device) -> Result<bool, Error> {
-        Ok(self.pageable && device.supports("pageable-memory-access")?)
+        Ok(self.pageable && device.supports(Feature::PageableMemoryAccess)?)
     }
 }
 

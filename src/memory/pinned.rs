@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
 use crate::object::callback::allocating;
 use crate::object::error::Error;
+use crate::object::setters::setters;
 use crate::op::{Endpoint, is_out_of_memory};
 use std::ffi::c_void;
 use std::fmt;
@@ -22,6 +23,8 @@ pub struct PinnedOptions {
     /// The host writes it past its caches: faster for the device to read, very slow for the host to read.
     pub write_combined: bool,
 }
+
+setters!(PinnedOptions { portable: bool, mapped: bool, write_combined: bool });
 
 impl PinnedOptions {
     fn flags(self) -> u32 {

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
 use crate::driver::sys;
 use crate::object::error::{Error, Status};
+use crate::object::setters::setters;
 use crate::op::{Endpoint, check_range};
 use std::ffi::c_void;
 use std::fmt;
@@ -24,6 +25,8 @@ pub struct RegistrationOptions {
     /// The device only reads it; needed for memory that the process may not write.
     pub read_only: bool,
 }
+
+setters!(RegistrationOptions { portable: bool, mapped: bool, io_memory: bool, read_only: bool });
 
 impl RegistrationOptions {
     fn flags(self) -> u32 {

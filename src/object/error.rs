@@ -160,9 +160,16 @@ impl PartialEq for Error {
 
 impl Eq for Error {}
 
+/// The sentence, and what the driver said if that is not in it: what `main` and `unwrap` print. All that is known of it stands in the
+/// [`Failure`], which `{:#?}` prints.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Error").field(&**self).finish()
+        if f.alternate() {
+            return f.debug_tuple("Error").field(&**self).finish();
+        }
+        f.write_str(&self.message)?;
+        let said = self.driver_log.trim_end();
+        if said.is_empty() || self.message.contains(said) { Ok(()) } else { write!(f, "\n{said}") }
     }
 }
 

@@ -15,6 +15,7 @@
 //! | `thread_end` | what is done when a thread ends |
 //! | `cancellation` | threads that are cancelled in the middle of a call |
 //! | `spare` | memory for when the process has none left |
+//! | `setters` | how options are made |
 //! | `slot` | what an object keeps for objects that it does not know |
 //! | `together` | things that go at the same time, while others may join them |
 //! | `driver_log` | listens to the driver's log |
@@ -33,6 +34,7 @@ pub(crate) mod native;
 pub(crate) mod owning;
 pub(crate) mod registry;
 pub(crate) mod release;
+pub(crate) mod setters;
 pub(crate) mod slot;
 mod spare;
 pub(crate) mod thread;

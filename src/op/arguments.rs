@@ -24,6 +24,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub enum Argument<'a> {
     /// The bytes of a value, as the kernel's parameter has them.
     Bytes(&'a [u8]),
+    /// A number, made from it: `5u32`.
+    Number(NumberArgument),
     /// A device pointer.
     Pointer(DevicePointer),
     /// A device pointer, and what keeps the memory alive: released when the kernel is done.
@@ -35,6 +37,20 @@ pub enum Argument<'a> {
     Parameter(&'a str, &'a [u8]),
     /// The number by which the kernel sets a condition of its graph, made from a [`Condition`](crate::graph::Condition).
     Condition(ConditionArgument),
+}
+
+/// A number, as an argument.
+#[derive(Clone, Copy)]
+pub struct NumberArgument {
+    /// The number's bytes, as they stand in memory.
+    bits: u64,
+    size: usize,
+}
+
+impl fmt::Debug for NumberArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &self.bits.to_ne_bytes()[..self.size])
+    }
 }
 
 /// A condition, as an argument.
@@ -53,10 +69,18 @@ macro_rules! from_numbers {
                 Self::Bytes(number.bytes())
             }
         }
+
+        impl From<$number> for Argument<'_> {
+            fn from(number: $number) -> Self {
+                let mut bits = [0; size_of::<u64>()];
+                bits[..size_of::<$number>()].copy_from_slice(number.bytes());
+                Self::Number(NumberArgument { bits: u64::from_ne_bytes(bits), size: size_of::<$number>() })
+            }
+        }
     )*};
 }
 
-from_numbers!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+from_numbers!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64);
 
 impl From<DevicePointer> for Argument<'_> {
     fn from(pointer: DevicePointer) -> Self {
@@ -102,8 +126,8 @@ pub struct Arguments<'a> {
 /// What arguments need that are neither bytes of the caller's, nor objects that have their address.
 #[derive(Default)]
 struct Needs<'a> {
-    /// Pointers that stand nowhere else, and which arguments they are.
-    pointers: SmallVec<[(u32, u64); 16]>,
+    /// Pointers and numbers that stand nowhere else, and which arguments they are.
+    numbers: SmallVec<[(u32, u64); 16]>,
     /// The contexts that callers named for memory, and of which arguments.
     contexts: SmallVec<[(u32, &'a Arc<Context>); 1]>,
     /// Names, and of which arguments.
@@ -145,6 +169,7 @@ impl<'a> Arguments<'a> {
     pub fn push(&mut self, argument: impl Into<Argument<'a>>) -> &mut Self {
         match argument.into() {
             Argument::Bytes(bytes) => self.push_at(bytes.as_ptr().cast(), bytes.len()),
+            Argument::Number(number) => self.push_number(number.bits, number.size),
             Argument::Pointer(pointer) => self.push_pointer(pointer.0),
             Argument::Owned(pointer, owner) => {
                 self.push_pointer(pointer.0);
@@ -205,9 +230,15 @@ impl<'a> Arguments<'a> {
     /// Adds a pointer.
     #[inline]
     pub(crate) fn push_pointer(&mut self, pointer: u64) {
+        self.push_number(pointer, size_of::<u64>());
+    }
+
+    /// Adds the lowest bytes of a number.
+    #[inline]
+    fn push_number(&mut self, bits: u64, size: usize) {
         let index = self.addresses.len() as u32;
-        self.needs_mut().pointers.push((index, pointer));
-        self.push_at(std::ptr::null(), size_of::<u64>());
+        self.needs_mut().numbers.push((index, bits));
+        self.push_at(std::ptr::null(), size);
     }
 
     /// Adds the address of an object, which stands in the object.
@@ -373,10 +404,10 @@ impl<'a> Arguments<'a> {
 }
 
 impl Needs<'_> {
-    /// Gives pointers and conditions their addresses. This stays where it is from now on.
+    /// Gives numbers and conditions their addresses. This stays where it is from now on.
     fn point(&self, addresses: &mut [*const c_void]) {
-        for (index, pointer) in &self.pointers {
-            addresses[*index as usize] = std::ptr::from_ref(pointer).cast();
+        for (index, number) in &self.numbers {
+            addresses[*index as usize] = std::ptr::from_ref(number).cast();
         }
         for at in &self.conditions {
             addresses[at.index as usize] = at.number.as_ptr().cast_const().cast();

@@ -17,6 +17,7 @@
 
 use crate::driver::CallError;
 use crate::object::error::{Error, Status};
+use crate::object::setters::setters;
 use crate::stream::{Stream, StreamKind};
 use std::ops::Range;
 
@@ -32,14 +33,9 @@ pub struct BatchOptions {
     pub without_batch: WithoutBatch,
 }
 
-impl BatchOptions {
-    /// Refuses drivers that have no call for many items.
-    #[must_use]
-    pub const fn refuse_loop(mut self) -> Self {
-        self.without_batch = WithoutBatch::Refuse;
-        self
-    }
+setters!(BatchOptions { without_batch: WithoutBatch });
 
+impl BatchOptions {
     /// Whether the driver's call for many is used.
     pub(crate) fn choose(self, stream: &Stream, has_batch: Result<(), CallError>) -> Result<bool, Error> {
         match (has_batch, self.without_batch) {

@@ -8,6 +8,7 @@ use crate::driver::sys;
 use crate::location::Location;
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
+use crate::object::setters::setters;
 use crate::stream::Stream;
 
 /// When the driver may read the source of a copy.
@@ -48,25 +49,18 @@ pub struct CopyAttributes {
     pub overlap_with_compute: bool,
 }
 
+setters!(CopyAttributes {
+    source_access: SourceAccess,
+    source_hint: Location,
+    destination_hint: Location,
+    overlap_with_compute: bool,
+});
+
 impl CopyAttributes {
     /// Attributes with this access and no hints.
     #[must_use]
     pub fn new(source_access: SourceAccess) -> Self {
         Self { source_access, ..Self::default() }
-    }
-
-    /// The same attributes, with hints where both ends are; either may be unset.
-    #[must_use]
-    pub const fn with_hints(mut self, source: Location, destination: Location) -> Self {
-        (self.source_hint, self.destination_hint) = (source, destination);
-        self
-    }
-
-    /// The same attributes for a copy that should run beside kernels.
-    #[must_use]
-    pub const fn overlapping(mut self) -> Self {
-        self.overlap_with_compute = true;
-        self
     }
 
     fn native(self) -> sys::CUmemcpyAttributes {

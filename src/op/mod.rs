@@ -74,7 +74,7 @@ mod tests;
 
 pub use allocation::{Allocate, Free};
 pub(crate) use allocation::{explain_free, explain_out_of_memory, is_out_of_memory};
-pub use arguments::{Argument, Arguments, ConditionArgument};
+pub use arguments::{Argument, Arguments, ConditionArgument, NumberArgument};
 pub use capture::Captured;
 pub use copy::Copy;
 pub use copy_3d::Copy3d;

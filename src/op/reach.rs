@@ -4,6 +4,7 @@
 use super::{Side, check_range, invalid};
 use crate::context::Context;
 use crate::driver::Driver;
+use crate::feature::Feature;
 use crate::object::error::Error;
 use crate::pointer::PointerAttributes;
 
@@ -27,7 +28,7 @@ pub(super) fn check(side: Side, at: &Context, sink: Sink) -> Result<(), Error> {
     }
     let found = Found::at(address);
     let may_be_of_graph = sink == Sink::Graph && found == Found::Reserved;
-    if may_be_of_graph || at.device().supports("pageable-memory-access")? {
+    if may_be_of_graph || at.device().supports(Feature::PageableMemoryAccess)? {
         return Ok(());
     }
     Err(refusal(address, found, at))

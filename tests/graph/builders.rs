@@ -33,7 +33,7 @@ fn each_state_takes_what_belongs_to_it() {
     let other = scene.graph();
     assert_eq!((builder.kind(), builder.state()), (BuilderKind::Primary, BuilderState::NotStarted));
     let out_of_order = |why: &str| {
-        assert!(builder.stream().is_none() && !builder.needs_join());
+        assert!(builder.stream().is_err() && !builder.needs_join());
         refused(builder.end(), why);
         refused(builder.tail(), why);
         refused(builder.fork(1), why);
@@ -138,7 +138,7 @@ fn forks_go_beside_and_are_joined() {
     forks[1].join(&[&nested[0]]).expect("joined");
     assert_eq!(nested[0].state(), BuilderState::Closed);
     builder.join(&[&forks[0], &forks[1]]).expect("joined");
-    assert!(!forks[0].needs_join() && forks[0].stream().is_none());
+    assert!(!forks[0].needs_join() && forks[0].stream().is_err());
     refused(builder.join(&[&forks[0]]), "is closed");
     append(&scene, &stream, &numbers[0], 9);
     let graph = builder.end().expect("a graph");

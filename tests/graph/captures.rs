@@ -32,7 +32,7 @@ pub(super) fn enqueue<O: Operation>(stream: &Stream, mut operation: O) -> O::Out
 pub(super) fn append(scene: &Scene, stream: &Stream, to: &Arc<Buffer>, digit: u32) {
     let kernel = scene.kernel("append");
     let mut arguments = Arguments::new();
-    arguments.push(Argument::Endpoint(to.at(0))).push(&digit);
+    arguments.push(Argument::Endpoint(to.at(0))).push(digit);
     enqueue(stream, Launch::new(&kernel, &LaunchConfig::new(1, 1), &mut arguments));
 }
 
@@ -128,7 +128,7 @@ fn owners_go_with_the_last_that_may_run() {
     enqueue(&stream, Memset::new(memory.at(0).owned_by(owners[0].owner()), Value::U32(0), 1));
     let kernel = scene.kernel("append");
     let mut arguments = Arguments::new();
-    arguments.push(Argument::Owned(memory.pointer(), owners[1].owner())).push(&1_u32);
+    arguments.push(Argument::Owned(memory.pointer(), owners[1].owner())).push(1_u32);
     enqueue(&stream, Launch::new(&kernel, &LaunchConfig::new(1, 1), &mut arguments));
     let function = HostFunction::new(move || _ = counter.fetch_add(1, SeqCst));
     enqueue(&stream, function.owned_by(owners[2].owner()));

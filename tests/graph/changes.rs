@@ -15,7 +15,7 @@ fn a_definition_changes_for_later_execs() {
     let node = scene.append(&graph, &[], &number, 1);
     let before = scene.instantiate(&graph);
     let mut digit = Arguments::new();
-    digit.push(&2_u32);
+    digit.push(2_u32);
     // SAFETY: numbers alone.
     unsafe { node.set(&mut ArgumentChange::new(1, &mut digit)) }.expect("changed");
     let after = scene.instantiate(&graph);
@@ -31,7 +31,7 @@ fn an_exec_keeps_what_is_not_named() {
     let node = scene.append(&graph, &[], &number, 1);
     let (exec, second) = (scene.instantiate(&graph), scene.instantiate(&graph));
     let mut digit = Arguments::new();
-    digit.push(&2_u32);
+    digit.push(2_u32);
     // SAFETY: numbers alone; the buffer is kept.
     unsafe { exec.set(&node, &mut ArgumentChange::new(1, &mut digit)) }.expect("changed");
     let mut place = Arguments::new();
@@ -68,7 +68,7 @@ fn another_kernel_needs_arguments() {
     assert_eq!(refusal.status, Status::INVALID_ARGUMENT, "{refusal}");
     scene.write(&number, 4);
     let mut arguments = Arguments::new();
-    arguments.push(Argument::Endpoint(number.at(4))).push(Argument::Endpoint(number.at(0))).push(&1_u32);
+    arguments.push(Argument::Endpoint(number.at(4))).push(Argument::Endpoint(number.at(0))).push(1_u32);
     let mut change = KernelChange::new().kernel(&kernel).arguments(&mut arguments);
     // SAFETY: the buffer is kept.
     unsafe { exec.set(&node, &mut change) }.expect("another kernel");
@@ -101,7 +101,7 @@ fn a_removed_node_is_not_updated() {
     let exec = scene.instantiate(&graph);
     node.remove().expect("it goes");
     let mut digit = Arguments::new();
-    digit.push(&2_u32);
+    digit.push(2_u32);
     // SAFETY: it is refused.
     let refusal = unsafe { exec.set(&node, &mut ArgumentChange::new(1, &mut digit)) }.expect_err("removed");
     assert!(refusal.message.contains("first"), "{refusal}");
@@ -232,7 +232,7 @@ fn a_child_is_another_graph_in_an_exec() {
     let mut arguments = Arguments::new();
     arguments
         .push(Argument::Endpoint(Endpoint::device(number.pointer()).owned_by(counted.owner())))
-        .push(&digit);
+        .push(digit);
     let third = add(&other, &[], &mut Launch::new(&kernel, &config, &mut arguments));
     scene.append(&other, &[&third], &number, 8);
     // SAFETY: the graph keeps what it uses; the other call is refused.

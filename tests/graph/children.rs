@@ -63,7 +63,7 @@ fn copies_are_equal_and_apart() {
     let (graph, number) = (scene.graph(), scene.buffer(4));
     let first = scene.append(&graph, &[], &number, 1);
     let second = scene.append(&graph, &[&first], &number, 2);
-    let copy = graph.duplicate().expect("a copy");
+    let copy = graph.clone_graph().expect("a copy");
     let found = second.find_in(&copy).expect("its like");
     assert_ne!(found, second);
     assert_eq!(found.dependencies().expect("edges")[0].from, first.find_in(&copy).expect("its like"));
@@ -80,7 +80,7 @@ fn copies_and_children_keep_what_is_used() {
     let counted = Counted::new();
     let (graph, outer) = (scene.graph(), scene.graph());
     let node = add(&graph, &[], &mut HostFunction::new(|| ()).owned_by(counted.owner()));
-    let copy = graph.duplicate().expect("a copy");
+    let copy = graph.clone_graph().expect("a copy");
     outer.add_child(&[], &graph).expect("a child");
     node.remove().expect("it goes");
     drop((graph, node));

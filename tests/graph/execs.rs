@@ -1,7 +1,7 @@
 //! What is instantiated: launched, uploaded, updated, its nodes switched off.
 
 use super::{Scene, add, at_least};
-use cushim::graph::{ExecOptions, UpdateReason};
+use cushim::graph::{Exec, ExecOptions, UpdateReason};
 use cushim::op::{Empty, Endpoint, GraphAllocation, Memset, Value};
 use cushim::{Status, StreamOptions};
 
@@ -99,12 +99,13 @@ fn graphs_that_allocate_have_one_exec_at_a_time() {
     let (_, memory) = unsafe { graph.add(&[], &mut GraphAllocation::new(64)) }.expect("an allocation");
     assert_ne!(memory.0, 0);
     let exec = scene.instantiate(&graph);
-    let failure = graph.instantiate(&ExecOptions::default(), None).map(drop).expect_err("one is there");
+    let failure = Exec::create(&graph, &ExecOptions::default(), None).map(drop).expect_err("one is there");
     assert!(!failure.error.message.is_empty());
     drop(exec);
     let mut options = ExecOptions::default();
     options.auto_free = true;
-    let exec = graph.instantiate(&options, None).map_err(|failure| failure.error).expect("the other is gone");
+    let exec =
+        Exec::create(&graph, &options, None).map_err(|failure| failure.error).expect("the other is gone");
     scene.launch(&exec);
     scene.launch(&exec);
     let mut host = 1_u32;
@@ -142,6 +143,6 @@ fn parts_are_not_instantiated() {
     let scene = Scene::new();
     let (graph, child) = (scene.graph(), scene.graph());
     let (_, embedded) = graph.add_child(&[], &child).expect("a child");
-    let failure = embedded.instantiate(&ExecOptions::default(), None).map(drop).expect_err("it is a part");
+    let failure = Exec::create(&embedded, &ExecOptions::default(), None).map(drop).expect_err("it is a part");
     assert_eq!(failure.error.status, Status::INVALID_ARGUMENT, "{}", failure.error);
 }

@@ -2,7 +2,7 @@
 
 use super::Scene;
 use super::captures::{append, begun, enqueue, types};
-use cushim::graph::ExecOptions;
+use cushim::graph::{Exec, ExecOptions};
 use cushim::memory::{Buffer, DeviceMemory, DevicePoolOptions, Resource};
 use cushim::op::node::NodeType;
 use cushim::op::{Copy, Memset, Value};
@@ -48,7 +48,7 @@ fn what_is_not_freed_is_read_afterwards() {
     let graph = builder.end().expect("a graph");
     let mut options = ExecOptions::default();
     options.auto_free = true;
-    let exec = graph.instantiate(&options, None).map_err(|failure| failure.error).expect("an exec");
+    let exec = Exec::create(&graph, &options, None).map_err(|failure| failure.error).expect("an exec");
     for _ in 0..2 {
         scene.launch(&exec);
         assert_eq!(scene.read(&number), 7);
@@ -125,7 +125,7 @@ fn an_arena_serves_graphs_in_turn() {
         (use_pieces(&scene, &arena, &out), use_pieces(&scene, &arena, &out));
     assert_eq!(places, again, "each capture has the whole of it");
     assert_eq!(places[0], places[2], "what was freed is given out again");
-    let clone = one.duplicate().expect("there are no allocation nodes");
+    let clone = one.clone_graph().expect("there are no allocation nodes");
     let weak = Arc::downgrade(&arena);
     drop(arena);
     assert!(weak.upgrade().is_none(), "graphs keep the block, not the resource");

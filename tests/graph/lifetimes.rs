@@ -161,7 +161,7 @@ fn arguments_have_owners() {
     let mut arguments = Arguments::new();
     arguments
         .push(Argument::Endpoint(Endpoint::device(number.pointer()).owned_by(counted.owner())))
-        .push(&5_u32);
+        .push(5_u32);
     add(&graph, &[], &mut Launch::new(&kernel, &LaunchConfig::new(1, 1), &mut arguments));
     let exec = scene.instantiate(&graph);
     drop(graph);

@@ -2,7 +2,7 @@
 
 use super::common::alone;
 use super::{Counted, Scene, add, at_least};
-use cushim::graph::{ExecOptions, JsonOptions};
+use cushim::graph::{Exec, ExecOptions, JsonOptions};
 use cushim::kernel::{Image, LaunchConfig, Library, LoadOptions};
 use cushim::op::{Arguments, Empty, HostFunction, Launch};
 use cushim::{Context, Status, unreported_release_errors};
@@ -27,8 +27,8 @@ fn a_reset_leaves_nothing() {
             exec.set_enabled(&node, false),
             unsafe { exec.update(&graph) }.map_err(Into::into),
             unsafe { exec.rebind(&number, &other) }.map(drop),
-            graph.instantiate(&ExecOptions::default(), None).map(drop).map_err(Into::into),
-            graph.duplicate().map(drop),
+            Exec::create(&graph, &ExecOptions::default(), None).map(drop).map_err(Into::into),
+            graph.clone_graph().map(drop),
             graph.write_dot(c"/dev/null", 0),
             outer.add_child(&[], &graph).map(drop),
         ];

@@ -74,12 +74,12 @@ impl Scene {
     fn append(&self, graph: &Graph, after: &[&Node], to: &Arc<Buffer>, digit: u32) -> Node {
         let kernel = self.kernel("append");
         let mut arguments = Arguments::new();
-        arguments.push(Argument::Endpoint(to.at(0))).push(&digit);
+        arguments.push(Argument::Endpoint(to.at(0))).push(digit);
         add(graph, after, &mut Launch::new(&kernel, &LaunchConfig::new(1, 1), &mut arguments))
     }
 
     fn instantiate(&self, graph: &Graph) -> Arc<Exec> {
-        graph.instantiate(&ExecOptions::default(), None).map_err(|failure| failure.error).expect("an exec")
+        Exec::create(graph, &ExecOptions::default(), None).map_err(|failure| failure.error).expect("an exec")
     }
 
     /// Launches it and waits.

@@ -4,6 +4,7 @@
 use crate::*;
 use cushim::Location;
 use cushim::memory::{Buffer, Home};
+use cushim::op::batch::WithoutBatch;
 use cushim::op::batch::{BatchOptions, MOST_ITEMS};
 use cushim::op::{
     Copy, Copy3d, CopyAttributes, CopyBatch, Endpoint, Extent, Operation, Region, SourceAccess, Synchronous,
@@ -160,13 +161,14 @@ fn old_drivers_get_one_after_the_other_or_nothing() {
     for version in [11040, 12020] {
         let fake = Fake::open(version);
         let attributes = [CopyAttributes::new(SourceAccess::AnyTime)
-            .with_hints(Location::HOST, Location::device(1))
-            .overlapping()];
+            .source_hint(Location::HOST)
+            .destination_hint(Location::device(1))
+            .overlap_with_compute(true)];
         batch(&fake, copies(2), &attributes).expect("hints are ignored");
         let expected = ["copy in: 3000000 from 5000, 64 bytes", "copy in: 3000040 from 5040, 64 bytes"];
         assert_eq!(fake.calls(), expected);
         for count in [1, 2] {
-            let options = BatchOptions::default().refuse_loop();
+            let options = BatchOptions::default().without_batch(WithoutBatch::Refuse);
             let result = enqueue(&fake, CopyBatch::new(&mut copies(count), &[]).with_options(options));
             let error = refused(&fake, result, Status::UNSUPPORTED, "12.8");
             assert_eq!((error.function.as_str(), error.abi), ("cuMemcpyBatchAsync", 12080));
@@ -176,8 +178,7 @@ fn old_drivers_get_one_after_the_other_or_nothing() {
 
 #[test]
 fn one_copy() {
-    let attributes =
-        CopyAttributes::new(SourceAccess::AnyTime).with_hints(Location::UNSET, Location::device(1));
+    let attributes = CopyAttributes::new(SourceAccess::AnyTime).destination_hint(Location::device(1));
     let told = "order 3, 0/0 to 1/1, flags 0";
     for (version, expected) in [
         (12020, "copy in: 3000000 from 5000, 64 bytes".to_owned()),
@@ -195,8 +196,10 @@ fn one_copy() {
 fn each_copy_has_its_attributes() {
     let fake = Fake::open(12080);
     let any = CopyAttributes::new(SourceAccess::AnyTime);
-    let during = CopyAttributes::new(SourceAccess::DuringCall).overlapping();
-    let near = CopyAttributes::default().with_hints(Location::HOST, Location::host_numa(last_node()));
+    let during = CopyAttributes::new(SourceAccess::DuringCall).overlap_with_compute(true);
+    let near = CopyAttributes::default()
+        .source_hint(Location::HOST)
+        .destination_hint(Location::host_numa(last_node()));
     batch(&fake, copies(4), &[any, any, during, near]).expect("enqueued");
     let calls = fake.calls();
     let runs = format!(
@@ -263,7 +266,7 @@ fn the_same_is_refused_on_every_driver() {
         let unknown = Copy::new(device(), Endpoint::device(DevicePointer(PROCESS)), 64);
         let why = "item 1: the source, 0x5000, is said to be device memory and is not memory of this driver";
         refuse(vec![copy(0), unknown], &[], why, Some(1));
-        let bad = default.with_hints(Location::device(9), Location::UNSET);
+        let bad = default.source_hint(Location::device(9));
         refuse(copies(2), &[default, bad], "item 1: there is no device 9", Some(1));
         fake.capture(true);
         refuse(copies(2), &[], "is being captured", None);

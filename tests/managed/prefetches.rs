@@ -2,6 +2,7 @@
 
 use crate::*;
 use cushim::Location;
+use cushim::op::batch::WithoutBatch;
 use cushim::op::batch::{BatchOptions, MOST_ITEMS};
 
 fn prefetch(fake: &Fake, ranges: &[Range], locations: &[Location]) -> Result<(), Error> {
@@ -61,7 +62,7 @@ fn an_old_driver_gets_one_after_the_other_or_nothing() {
         prefetch(&fake, &pages(3), &[Location::device(0)]).expect("enqueued");
         assert_eq!(fake.calls().len(), 3, "{version}");
         for count in [1, 3] {
-            let options = BatchOptions::default().refuse_loop();
+            let options = BatchOptions::default().without_batch(WithoutBatch::Refuse);
             let result = fake.stream.prefetch_batch(&pages(count), &[Location::HOST], options);
             let error = refused(&fake, result, Status::UNSUPPORTED, "13.0");
             assert_eq!((error.function.as_str(), error.abi), ("cuMemPrefetchBatchAsync", 13000));

@@ -1,10 +1,12 @@
 //! What is refused before the driver is told anything, in the same order on every driver.
 
 use crate::*;
+use cushim::Feature;
 use cushim::Location;
 use cushim::driver::sys;
 use cushim::managed::{Advice, Discard};
 use cushim::op::batch::BatchOptions;
+use cushim::op::batch::WithoutBatch;
 use cushim::op::{Copy, CopyAttributes, CopyBatch, Endpoint};
 
 #[test]
@@ -103,7 +105,7 @@ fn nodes_that_the_machine_does_not_have() {
             let at = || Endpoint::device(DevicePointer(DEVICE));
             Copy::new(at(), at(), 64)
         });
-        let hints = each.map(|place| CopyAttributes::default().with_hints(Location::UNSET, place));
+        let hints = each.map(|place| CopyAttributes::default().destination_hint(place));
         // SAFETY: the driver copies nothing.
         let result = unsafe { fake.stream.enqueue(&mut CopyBatch::new(&mut copies, &hints)) };
         assert_eq!(refuse(result).item, Some(1));
@@ -141,7 +143,7 @@ fn the_order_of_checks_of_a_batch() {
     let bad = [page(0), Range::new(DevicePointer(DEVICE), 64)];
     let (nowhere, host) = ([Location::UNSET], [Location::HOST]);
     let all = |ranges: &[Range], locations: &[Location], status: Status, why: &str| {
-        let options = BatchOptions::default().refuse_loop();
+        let options = BatchOptions::default().without_batch(WithoutBatch::Refuse);
         refused(&fake, fake.stream.prefetch_batch(ranges, locations, options), status, why);
         // SAFETY: nothing is read.
         let result = unsafe { fake.stream.enqueue(&mut Discard::new(ranges).with_prefetch(locations)) };
@@ -170,7 +172,7 @@ fn both_devices_need_concurrent_access() {
     assert!(
         !Device::get(fake.driver(), 1)
             .expect("it is there")
-            .supports("concurrent-managed-access")
+            .supports(Feature::ConcurrentManagedAccess)
             .expect("told")
     );
     // The driver wants it of all devices wherever the memory is, in calls for many.

@@ -8,12 +8,13 @@ use std::sync::Arc;
 #[test]
 fn features_are_asked_by_name() {
     let device = device();
-    for feature in Feature::all() {
-        device.supports(feature.name).unwrap_or_else(|error| panic!("{}: {error}", feature.name));
+    for feature in Feature::ALL {
+        device.supports(*feature).unwrap_or_else(|error| panic!("{feature}: {error}"));
+        assert_eq!(feature.name().parse(), Ok(*feature));
     }
-    assert!(device.supports("memory-pools").expect("known"));
-    assert!(!device.supports("pageable-memory-access").expect("known"));
-    let error = device.supports("pools").expect_err("no such feature");
+    assert!(device.supports(Feature::MemoryPools).expect("known"));
+    assert!(!device.supports(Feature::PageableMemoryAccess).expect("known"));
+    let error = "pools".parse::<Feature>().expect_err("no such feature");
     assert_eq!(error.status, Status::INVALID_ARGUMENT);
     assert!(error.message.contains("memory-pools"), "{error}");
 }

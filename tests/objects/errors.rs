@@ -1,10 +1,13 @@
 //! What errors say of the objects that they are about.
 
 use crate::{Softcuda, alone, context, device, stream};
+use cushim::driver::OpenOptions;
+use cushim::graph::Graph;
 use cushim::kernel::{Image, LaunchConfig, Library, LoadOptions};
 use cushim::memory::{Buffer, DeviceMemory, DevicePoolOptions, PinnedMemory, PinnedOptions, Resource};
 use cushim::op::{Arguments, Copy, Copy3d, Endpoint, Extent, Launch, Memset, Region, Value};
-use cushim::{Context, Error, Event, EventOptions, Status};
+use cushim::{Context, Error, Event, EventOptions, Status, Stream, StreamOptions};
+use std::collections::HashSet;
 
 /// A driver's answer is a number for everything: the sentence names the object, by its label if it has one.
 #[test]
@@ -98,4 +101,40 @@ fn a_release_that_fails_says_what_was_to_be_released() {
             assert!(error.message.contains(part), "{error}");
         }
     });
+}
+
+/// What `main` and `unwrap` print is the sentence, and not a page of fields.
+#[test]
+fn debug_of_an_error_is_its_sentence() {
+    let context = device().primary_context().expect("a context");
+    let error =
+        Stream::create(&context, &StreamOptions::default().priority(1000)).expect_err("no such priority");
+    assert_eq!(format!("{error:?}"), error.to_string());
+    assert!(format!("{error:#?}").contains("driver_code: 0"), "the fields are there for those who ask");
+    let refused = Library::load(
+        &context,
+        &Image::new(".version 7.0 .target sm_70 nonsense").expect("text"),
+        &LoadOptions::default(),
+    );
+    let refused = refused.expect_err("no PTX");
+    assert!(!refused.driver_log.is_empty() && format!("{refused:?}").contains(refused.driver_log.trim_end()));
+    let missing = OpenOptions::new().path("/nonexistent/libcuda.so.1").open().expect_err("there is none");
+    assert_eq!(format!("{missing:?}"), missing.to_string());
+}
+
+/// Objects are compared, and found in sets, by what they are and not by where a hold on them is.
+#[test]
+#[allow(clippy::mutable_key_type)] // what changes in an object is not what it is compared by
+fn objects_are_keys() {
+    let context = device().primary_context().expect("a context");
+    let (one, other) = (stream(&context), stream(&context));
+    let event = Event::create(&context, &EventOptions::default()).expect("an event");
+    let streams = HashSet::from([one.clone(), other.clone(), one.clone()]);
+    assert!(streams.len() == 2 && streams.contains(&one) && one != other);
+    assert!(
+        HashSet::from([event.clone()]).contains(&event)
+            && HashSet::from([context.clone()]).contains(&context)
+    );
+    let graph = Graph::create(&context).expect("a graph");
+    assert_eq!(HashSet::from([graph.clone(), graph.clone()]).len(), 1);
 }

@@ -54,6 +54,34 @@ fn zero_means_one_but_in_x() {
     assert_eq!(threads(&LaunchConfig::new(2, 3)), Ok(6));
 }
 
+/// Numbers are given as they are, or where they stand.
+#[test]
+fn numbers_are_given_by_value() {
+    let context = context();
+    let (stream, memory) = (stream(&context), DeviceMemory::allocate(&context, 24).expect("memory"));
+    let body = ".reg .u64 %at; .reg .b16 %h; .reg .b32 %w; .reg .b64 %d; ld.param.u64 %at, [at];
+        ld.param.u8 %h, [byte]; st.global.u8 [%at], %h; ld.param.b16 %h, [half]; st.global.b16 [%at+2], %h;
+        ld.param.b32 %w, [word]; st.global.b32 [%at+4], %w; ld.param.b64 %d, [long]; st.global.b64 [%at+8], %d;
+        ld.param.b64 %d, [size]; st.global.b64 [%at+16], %d;";
+    let parameters = ".param .u64 at, .param .u8 byte, .param .b16 half, .param .b32 word, .param .b64 long, .param .b64 size";
+    let (kernel, config) = (kernel(&context, parameters, body), LaunchConfig::default().grid([1; 3]));
+    let mut arguments = Arguments::new();
+    arguments.push(memory.at(0)).push(-2_i8).push(0x0304_u16).push(1.5_f32).push(-2.5_f64).push(7_usize);
+    let mut bytes = [0_u8; 24];
+    // SAFETY: the kernel takes these, and writes 24 bytes, which all have; everything lasts until the stream is done.
+    unsafe {
+        context.run(&mut Memset::new(memory.at(0), Value::U8(0), 24)).expect("set");
+        stream.enqueue(&mut Launch::new(&kernel, &config, &mut arguments)).expect("launched");
+        stream.enqueue(&mut Copy::new(Endpoint::host(&mut bytes), memory.at(0), 24)).expect("copied");
+    }
+    stream.synchronize().expect("done");
+    assert_eq!((bytes[0] as i8, u16::from_le_bytes([bytes[2], bytes[3]])), (-2, 0x0304));
+    let (word, long, size) = (&bytes[4..8], &bytes[8..16], &bytes[16..]);
+    assert_eq!(f32::from_le_bytes(word.try_into().expect("four")), 1.5);
+    assert_eq!(f64::from_le_bytes(long.try_into().expect("eight")), -2.5);
+    assert_eq!(usize::from_le_bytes(size.try_into().expect("eight")), 7);
+}
+
 /// Since driver 12.4 the kernel's parameters are known.
 #[test]
 fn arguments_that_are_not_the_kernels_are_refused() {

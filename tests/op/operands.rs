@@ -304,7 +304,7 @@ fn the_argument_that_is_refused_is_named() {
         let well = Buffer::create(&Resource::device(&stays), BYTES, None).expect("a buffer");
         reset_here(gone.device());
         let (config, mut arguments) = (LaunchConfig::new(1, 1), Arguments::new());
-        arguments.push(&7_u32).push(well.at(0)).push(buffer.at(0));
+        arguments.push(7_u32).push(well.at(0)).push(buffer.at(0));
         // SAFETY: it is refused.
         let result = unsafe { stream(&stays).enqueue(&mut Launch::new(&kernel, &config, &mut arguments)) };
         let error = result.expect_err("its context was reset");

@@ -295,7 +295,7 @@ pub extern "C" fn cushim_builder_recapture(builder: cushim_builder, graph: cushi
     call(|| {
         let guard = enter()?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
-        get(&guard, builder)?.begin_again(&graph)
+        get(&guard, builder)?.recapture(&graph)
     })
 }
 

@@ -272,7 +272,7 @@ pub unsafe extern "C" fn cushim_graph_clone(graph: cushim_graph, clone: *mut cus
         let clone = unsafe { out::cleared(clone, std::ptr::null_mut(), "clone") }?;
         let guard = enter()?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
-        *clone = owned_graph(|| graph.duplicate())?;
+        *clone = owned_graph(|| graph.clone_graph())?;
         Ok(())
     })
 }

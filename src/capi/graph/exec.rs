@@ -187,7 +187,7 @@ unsafe fn instantiate(
         (graph, if upload.is_null() { None } else { Some(Arc::clone(&*get(&guard, upload)?)) })
     };
     let reserved = reserve()?;
-    Ok(reserved.of(graph.instantiate(&options, stream.as_deref())?))
+    Ok(reserved.of(Exec::create(&graph, &options, stream.as_deref())?))
 }
 
 /// Returns one more owned handle of an exec.

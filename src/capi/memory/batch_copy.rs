@@ -192,8 +192,9 @@ fn meaning(attributes: &cushim_copy_attributes) -> Result<CopyAttributes, Error>
     check_flags(attributes.flags, overlap)?;
     let (source, destination) = (&attributes.source_hint, &attributes.destination_hint);
     let plain = CopyAttributes::new(access(attributes.source_access)?)
-        .with_hints(location_of(source), location_of(destination));
-    Ok(if attributes.flags & overlap == 0 { plain } else { plain.overlapping() })
+        .source_hint(location_of(source))
+        .destination_hint(location_of(destination));
+    Ok(if attributes.flags & overlap == 0 { plain } else { plain.overlap_with_compute(true) })
 }
 
 fn access(number: i32) -> Result<SourceAccess, Error> {

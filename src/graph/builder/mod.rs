@@ -25,6 +25,7 @@ mod state;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use crate::object::setters::setters;
 use capture::Capture;
 pub use hybrid::Embedding;
 pub use mode::CaptureMode;
@@ -53,6 +54,8 @@ pub struct BuilderOptions {
     /// Which calls the driver refuses meanwhile.
     pub mode: CaptureMode,
 }
+
+setters!(BuilderOptions { mode: CaptureMode });
 
 /// Captures what is issued to its stream as a graph.
 ///
@@ -170,7 +173,7 @@ impl Builder {
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that was begun before, or captures a body, for a
     /// stream that is being captured, for a graph that is part of another, is being captured, or has child graphs, conditions or nodes
     /// that kernels update; the driver's.
-    pub fn begin_again(&self, graph: &Graph) -> Result<(), Error> {
+    pub fn recapture(&self, graph: &Graph) -> Result<(), Error> {
         let mut phase = self.phase.lock();
         self.check_not_started(&phase)?;
         if self.body.is_some() {
@@ -209,10 +212,13 @@ impl Builder {
         }
     }
 
-    /// The stream whose operations are captured; `None` unless the builder captures.
-    #[must_use]
-    pub fn stream(&self) -> Option<Arc<Stream>> {
-        self.phase.lock().capture().map(|_| Arc::clone(&self.stream))
+    /// The stream whose operations are captured.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) unless the builder captures.
+    pub fn stream(&self) -> Result<Arc<Stream>, Error> {
+        let captures = self.phase.lock().capture().is_some();
+        if captures { Ok(Arc::clone(&self.stream)) } else { Err(self.no_stream()) }
     }
 
     /// Refuses a builder that does not capture, whose stream is stale.

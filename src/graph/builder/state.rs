@@ -83,7 +83,6 @@ impl Builder {
     }
 
     /// The refusal of its stream, which is stale.
-    #[cfg(feature = "capi")]
     #[cold]
     pub(super) fn no_stream(&self) -> Error {
         let (is, advice) = self.advice(self.state());

@@ -3,7 +3,7 @@
 use super::{Builder, BuilderOptions};
 use crate::context::Context;
 use crate::event::{Event, EventOptions};
-use crate::graph::{ExecOptions, Graph};
+use crate::graph::{Exec, ExecOptions, Graph};
 use crate::object::callback::{Owner, flush_callbacks};
 use crate::op::HostFunction;
 use crate::op::capture::Sink;
@@ -131,13 +131,13 @@ fn what_is_part_of_a_graph_is_not_used_while_the_whole_is_recaptured() {
     let graph = || Graph::create(scene.stream.context()).expect("there is room");
     let (whole, other) = (graph(), graph());
     let (node, child) = whole.add_child(&[], &other).expect("it is embedded");
-    let copy = whole.duplicate().expect("it is copied");
+    let copy = whole.clone_graph().expect("it is copied");
     whole.object.set_captured(true);
     assert!(child.nodes().is_err() && child.edges().is_err() && child.native().is_err());
-    assert!(child.duplicate().is_err() && other.add_child(&[], &child).is_err());
+    assert!(child.clone_graph().is_err() && other.add_child(&[], &child).is_err());
     assert!(child.add_child(&[], &other).is_err());
     assert!(child.add_edges(&[]).is_err() && node.remove().is_err());
-    let exec = copy.instantiate(&ExecOptions::default(), None).expect("it is instantiated");
+    let exec = Exec::create(&copy, &ExecOptions::default(), None).expect("it is instantiated");
     let node = copy.nodes().expect("it is there").remove(0);
     // SAFETY: nothing is used.
     assert!(unsafe { exec.set_child(&node, &child) }.is_err());

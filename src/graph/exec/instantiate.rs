@@ -12,8 +12,10 @@ use crate::graph::{
 };
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
+use crate::object::setters::setters;
 use crate::op::attachment::Keeper;
 use crate::stream::Stream;
+use std::fmt;
 use std::sync::Arc;
 
 /// How to instantiate a definition.
@@ -32,6 +34,8 @@ pub struct ExecOptions {
     /// before they were changed is released after an update, or its end.
     pub native_launches: bool,
 }
+
+setters!(ExecOptions { auto_free: bool, device_launch: bool, node_priority: bool, native_launches: bool });
 
 impl ExecOptions {
     /// Whether it is launched without this library's knowledge.
@@ -108,7 +112,6 @@ impl InstantiateReason {
 }
 
 /// What is wrong with a definition that was not instantiated.
-#[derive(Debug)]
 pub struct InstantiateFailure {
     /// The failure, in a sentence.
     pub error: Error,
@@ -117,6 +120,20 @@ pub struct InstantiateFailure {
     /// The node that it blames, if it blames one that is known here.
     pub node: Option<Node>,
 }
+
+impl fmt::Debug for InstantiateFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.error, f)
+    }
+}
+
+impl fmt::Display for InstantiateFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.error, f)
+    }
+}
+
+impl std::error::Error for InstantiateFailure {}
 
 impl From<Error> for InstantiateFailure {
     fn from(error: Error) -> Self {
@@ -130,7 +147,7 @@ impl From<InstantiateFailure> for Error {
     }
 }
 
-impl Graph {
+impl Exec {
     /// Instantiates the definition, and brings the instance to the device if a stream is given. Later changes of the definition do
     /// not reach the instance.
     ///
@@ -138,7 +155,17 @@ impl Graph {
     /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another, and for a stream that is being captured; the driver's, also for a second instance, while the first
     /// exists, of a graph that allocates memory or has conditional nodes. The failure says the driver's reason, and which node it
     /// blames.
-    pub fn instantiate(
+    pub fn create(
+        graph: &Graph,
+        options: &ExecOptions,
+        upload: Option<&Stream>,
+    ) -> Result<Arc<Self>, InstantiateFailure> {
+        graph.instantiate(options, upload)
+    }
+}
+
+impl Graph {
+    fn instantiate(
         &self,
         options: &ExecOptions,
         upload: Option<&Stream>,

@@ -11,6 +11,7 @@ use crate::graph::{Graph, Node, conditional, refusal, relations, updatable};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use parking_lot::MutexGuard;
+use std::fmt;
 use std::sync::Arc;
 
 /// Why an instance was not updated.
@@ -88,7 +89,6 @@ impl UpdateReason {
 }
 
 /// What is wrong with a definition that an instance did not take over.
-#[derive(Debug)]
 pub struct UpdateFailure {
     /// The failure, in a sentence.
     pub error: Error,
@@ -99,6 +99,20 @@ pub struct UpdateFailure {
     /// The node that this one would have had to wait for, or should not have; driver 12.0.
     pub other: Option<Node>,
 }
+
+impl fmt::Debug for UpdateFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.error, f)
+    }
+}
+
+impl fmt::Display for UpdateFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.error, f)
+    }
+}
+
+impl std::error::Error for UpdateFailure {}
 
 impl From<Error> for UpdateFailure {
     fn from(error: Error) -> Self {

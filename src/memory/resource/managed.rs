@@ -6,11 +6,13 @@ use crate::context::Context;
 use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::sys;
+use crate::feature::Feature;
 use crate::location::Location;
 use crate::memory::DevicePointer;
 use crate::object::callback::allocating;
 use crate::object::error::{Error, Status, Subject};
 use crate::object::owning::Ownership;
+use crate::object::setters::setters;
 use std::sync::Arc;
 
 /// What managed memory is to be.
@@ -24,6 +26,8 @@ pub struct ManagedResourceOptions {
     /// driver 13.0. Driver 580 refuses advice on such memory. `None`, the default, for no pool.
     pub pool: Option<Location>,
 }
+
+setters!(ManagedResourceOptions { attach_host: bool, pool: Location => Some });
 
 /// From `cuMemAllocManaged`.
 pub(super) struct Managed {
@@ -59,7 +63,7 @@ impl Resource {
         }
         let (driver, device) = (context.driver(), context.device());
         location.check(device)?;
-        if !device.supports("managed-memory-pools")? {
+        if !device.supports(Feature::ManagedMemoryPools)? {
             let refusal = format!(
                 "{device} has no pools of managed memory: they need driver 13.0 and a device with pools; without a pool, managed \
                  memory comes from cuMemAllocManaged"

@@ -6,9 +6,11 @@ use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::sys;
+use crate::feature::Feature;
 use crate::memory::{DevicePointer, PinnedMemory, PinnedOptions};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::owning::Ownership;
+use crate::object::setters::setters;
 use std::sync::Arc;
 
 /// Whether page-locked memory comes from a pool.
@@ -39,6 +41,14 @@ pub struct PinnedResourceOptions {
     /// `CU_MEM_HANDLE_TYPE_*`, combined: how other processes may take part in a pool of its own. As `max_size`.
     pub handle_types: i32,
 }
+
+setters!(PinnedResourceOptions {
+    form: PinnedForm,
+    numa_node: i32 => Some,
+    page_locked: PinnedOptions,
+    max_size: usize,
+    handle_types: i32,
+});
 
 /// From `cuMemHostAlloc`.
 pub(super) struct Pinned {
@@ -76,7 +86,7 @@ impl Resource {
     fn pinned_pool(context: &Arc<Context>, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
         let (driver, kind) = (context.driver(), sys::CU_MEM_ALLOCATION_TYPE_PINNED);
         let table = driver.object_table();
-        if !context.device().supports("host-memory-pools")? {
+        if !context.device().supports(Feature::HostMemoryPools)? {
             return Err(Error::new(Status::UNSUPPORTED, "pools of host memory"));
         }
         let failed = |error| context.failed(error, context.as_ref());

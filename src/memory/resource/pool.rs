@@ -5,11 +5,13 @@ use super::{Properties, Resource, ResourceKind, Source};
 use crate::device::Device;
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::{CallError, Driver, Version, sys};
+use crate::feature::Feature;
 use crate::location::Location;
 use crate::memory::DevicePointer;
 use crate::object::error::{Error, Status};
 use crate::object::owning::{Ownership, Owning, Taking, twice};
 use crate::object::registry::Registry;
+use crate::object::setters::setters;
 use crate::op::{Allocate, Free, explain_out_of_memory, is_out_of_memory};
 use crate::stream::Stream;
 use std::sync::Arc;
@@ -43,6 +45,8 @@ pub struct DevicePoolOptions {
     /// `CU_MEM_HANDLE_TYPE_*`, combined: how other processes may take part in a pool of its own.
     pub handle_types: i32,
 }
+
+setters!(DevicePoolOptions { choice: PoolChoice, max_size: usize, handle_types: i32 });
 
 impl DevicePoolOptions {
     /// Whether nothing but a pool can do what is asked.
@@ -113,7 +117,7 @@ impl Resource {
     /// without pools, and for a size before driver 12.2; the driver's.
     pub fn device_pool(device: &Arc<Device>, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
         options.check()?;
-        if !device.supports("memory-pools")? {
+        if !device.supports(Feature::MemoryPools)? {
             return Self::without_pools(device, options);
         }
         options.check_version(device)?;

@@ -90,6 +90,22 @@ macro_rules! object {
             )?
         }
 
+        /// Two are equal if they are the same object.
+        impl PartialEq for $type {
+            #[inline]
+            fn eq(&self, other: &Self) -> bool {
+                std::ptr::eq(self, other)
+            }
+        }
+
+        impl Eq for $type {}
+
+        impl std::hash::Hash for $type {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                std::ptr::hash(self, state);
+            }
+        }
+
         impl $crate::object::handle::kind::Holds for $crate::object::handle::kind::$kind {
             type Object = $type;
         }

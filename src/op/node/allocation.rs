@@ -6,6 +6,7 @@ use crate::driver::Version;
 use crate::driver::sys::{self, CUDA_MEM_ALLOC_NODE_PARAMS, CUmemAccessDesc, CUmemPoolProps};
 use crate::location::Location;
 use crate::object::error::{Error, Status};
+use crate::object::setters::setters;
 use crate::op::{Free, Traits, invalid};
 use crate::pointer::DevicePointer;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct GraphAllocation<'a> {
     pub peers: &'a [i32],
 }
 
+setters!(<'a> GraphAllocation { location: Location, managed: bool, peers: &'a [i32] });
+
 impl<'a> GraphAllocation<'a> {
     /// So many bytes on the device of the graph.
     #[must_use]
@@ -41,7 +44,7 @@ impl<'a> GraphAllocation<'a> {
         Self { bytes, location: Location::UNSET, managed: false, peers: &[] }
     }
 
-    fn location(&self, at: &Context) -> Location {
+    fn location_in(&self, at: &Context) -> Location {
         if self.location.is_unset() { Location::device(at.device().ordinal()) } else { self.location }
     }
 
@@ -170,7 +173,7 @@ impl NodeOperation for GraphAllocation<'_> {
             return Err(invalid("an allocation node allocates at least one byte".to_owned()));
         }
         self.check_version(at)?;
-        let location = self.location(at);
+        let location = self.location_in(at);
         location.check(at.device())?;
         self.check_peers(at)?;
         Ok(Parameters::Allocation(Arc::new(AllocationParameters {
@@ -199,7 +202,7 @@ impl NodeOperation for GraphAllocation<'_> {
 
     /// The driver says "not supported" of places other than a device, and "invalid" before it knew such.
     fn explain(&self, mut failure: Error, at: &Arc<Context>) -> Error {
-        let place = self.location(at);
+        let place = self.location_in(at);
         let is_place = !place.is_device() || self.managed;
         if is_place
             && [sys::CUDA_ERROR_INVALID_VALUE.0, sys::CUDA_ERROR_NOT_SUPPORTED.0].contains(&failure.status.0)

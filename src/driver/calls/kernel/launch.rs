@@ -209,4 +209,4 @@ macro_rules! plain {
     )*};
 }
 
-plain!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+plain!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64);
