@@ -85,8 +85,8 @@ fn php_reads_it() {
 /// It translates the file as it is, and a program compiled with that runs.
 #[test]
 fn zig_reads_it() {
-    if !works("python3", &["-m", "ziglang", "version"]) {
-        return skip(format_args!("no zig; python3 -m pip install --target target/python ziglang"));
+    if !has_zig() {
+        return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let translated = zig(folder.path(), &["translate-c".as_ref(), declarations().as_ref()]);
@@ -105,12 +105,28 @@ fn zig_reads_it() {
 }
 
 fn zig(folder: &Path, arguments: &[&Path]) -> String {
+    run_zig(folder, arguments).unwrap_or_else(|said| panic!("{said}"))
+}
+
+/// Whether there is a zig to run.
+pub(crate) fn has_zig() -> bool {
+    let found = works("python3", &["-m", "ziglang", "version"]);
+    if !found {
+        skip(format_args!("no zig; python3 -m pip install --target target/python ziglang"));
+    }
+    found
+}
+
+/// Runs zig in a folder: what it prints, or what it says is wrong.
+pub(crate) fn run_zig(folder: &Path, arguments: &[&Path]) -> Result<String, String> {
     let mut command = Command::new("python3");
     command.args(["-m", "ziglang"]).args(arguments).current_dir(folder).env("PYTHONPATH", packages());
     // The first `translate-c` compiles the translator, which takes a minute: what it compiles is kept.
     let kept = built().parent().expect("deps lies in the profile's folder").join("zig");
     let output = command.env("ZIG_GLOBAL_CACHE_DIR", kept).env("ZIG_LOCAL_CACHE_DIR", folder).output();
     let output = output.expect("python3 runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("zig prints UTF-8")
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(String::from_utf8(output.stdout).expect("zig prints UTF-8"))
 }

@@ -13,6 +13,7 @@ mod exports;
 mod fault_sweep;
 mod forms;
 mod fuzz;
+mod glibc;
 mod go;
 mod header;
 mod install;

@@ -47,8 +47,8 @@ extern "C" fn look(_: *mut c_void) {
 
 /// Whether the main thread ends, if this is it, or has ended: it is a zombie then, as long as other threads live.
 fn has_main_ended() -> bool {
-    // SAFETY: both only answer.
-    let is_main = unsafe { libc::gettid() == libc::getpid() };
+    // SAFETY: both only answer. glibc has a function for the first since 2.30.
+    let is_main = unsafe { libc::syscall(libc::SYS_gettid) == libc::c_long::from(libc::getpid()) };
     let state =
         || std::fs::read_to_string("/proc/self/stat").ok()?.rsplit_once(')')?.1.trim_start().chars().next();
     is_main || state() == Some('Z')

@@ -64,8 +64,8 @@ pub(crate) fn newest_that_fit(text: &str, room: usize) -> Option<Cow<'_, str>> {
 /// `[22:21:32.099][25642][CUDA][E] message`: time, thread, source, severity.
 fn line(message: &str) -> String {
     let mut text = clock();
-    // SAFETY: asks for the number of the calling thread.
-    let thread = unsafe { libc::gettid() };
+    // SAFETY: asks for the number of the calling thread. glibc has a function for that since 2.30.
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
     writeln!(text, "[{thread}][CUDA][E] {message}").expect("a String takes text");
     text
 }
