@@ -210,7 +210,7 @@ def method(function, structs):
             hint = f"Optional[{camel(p['kind'])}]" if name in PERHAPS else camel(p["kind"])
             keeps = ", self" if p["kind"] in ("node", "condition") else ""
             out.append((hint, f'{call}("{p["kind"]}", {variable}[0]{keeps})'))
-        elif p["direction"] == "inout" and len(parameters) == 2:
+        elif p["direction"] == "inout" and p is parameters[-1]:
             struct = p["type"].removesuffix("*").strip()
             if not flat(structs[struct]):
                 raise Skip

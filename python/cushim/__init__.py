@@ -38,6 +38,9 @@ from ._graph import Condition, Exec, Graph, Node
 from ._kernel import Kernel, Library, launch
 from ._managed import Location, ManagedBuffer
 from ._memory import Buffer, Resource, View
+from ._memory_operations import MemoryOperation
+from ._region import Region
+from ._registration import Registration
 from ._stream import CURRENT, Stream, current_stream
 from ._version import VERSION as __version__
 
@@ -61,8 +64,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CURRENT", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound", "Event", "Exec",
-    "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library", "Location", "ManagedBuffer", "Node", "OutOfMemory",
-    "Parameter", "Part", "Pointer", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "current_stream", "drain",
+    "CURRENT", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound",
+    "Event", "Exec", "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library",
+    "Location", "ManagedBuffer", "MemoryOperation", "Node", "OutOfMemory", "Parameter", "Part", "Pointer", "Region",
+    "Registration", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "current_stream", "drain",
     "drain_fd", "flush", "launch", "log_to_logging",
 ]

@@ -60,7 +60,7 @@ class Frame:
         if config:
             self.config = _config()
             self.config.grid, self.config.block = self.plain.grid, self.plain.block
-            _options(self.config, **config)
+            self.alive.append(_options(self.config, **config))
         types = tuple(map(type, arguments))
         if types != self.types:
             self.room(types)
@@ -240,13 +240,24 @@ def _dim(place: Any, value: Any, name: str) -> None:
 
 
 def _options(config: Any, shared_bytes: int = 0, cluster: Any = None, flags: int = 0, priority: Optional[int] = None,
-             memory_sync_domain: int = 0) -> None:
+             memory_sync_domain: int = 0, attributes: Optional[Dict[int, bytes]] = None) -> Any:
+    """Writes the options of a launch; returns what has to live as long as they are used."""
     config.shared_bytes, config.flags, config.memory_sync_domain = shared_bytes, flags, memory_sync_domain
     if cluster is not None:
         _dim(config.cluster, cluster, "cluster")
     if priority is not None:
         config.priority = priority
         config.flags |= PRIORITY
+    if not attributes:
+        return None
+    from ._attributes import fill
+
+    items = ffi.new("cushim_launch_attribute[]", len(attributes))
+    for index, (id, value) in enumerate(attributes.items()):
+        fill(items[index], id, value)
+    config.attributes, config.attribute_count = items, len(attributes)
+    config.attribute_stride = ffi.sizeof("cushim_launch_attribute")
+    return items
 
 
 __all__ = ["CushimError", "Frame", "Parameter", "number"]

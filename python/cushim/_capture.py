@@ -23,14 +23,16 @@ class Capture(BuilderBase, of=True):
         capture.graph.instantiate().launch(stream)
     """
 
-    __slots__ = ("_graph", "_parent")
+    __slots__ = ("_graph", "_parent", "_again")
     _graph: Optional[Graph]
     _parent: Optional[Capture]
+    _again: Optional[Graph]
 
     def _set(self, h: Any, owned: bool = True, keeps: Any = None) -> None:
         super()._set(h, owned, keeps)
         self._graph = None
         self._parent = None
+        self._again = None
 
     @property
     def stream(self) -> Stream:
@@ -50,7 +52,9 @@ class Capture(BuilderBase, of=True):
         return found("graph", lib.cushim_builder_get_graph, self._h)
 
     def __enter__(self) -> Capture:
-        if self._parent is None:
+        if self._again is not None:
+            check(lib.cushim_builder_recapture(self._h, handle(self._again, GraphBase, "graph")))
+        elif self._parent is None:
             check(lib.cushim_builder_begin(self._h))
         return self
 
@@ -72,6 +76,13 @@ class Capture(BuilderBase, of=True):
     def stop(self) -> None:
         """Gives up what is captured."""
         check(lib.cushim_builder_close(self._h))
+
+    def into(self, graph: Graph) -> Capture:
+        """Has the `with` statement capture into a graph that exists: `with context.capture().into(graph) as capture:`. The same operations
+        are captured in the order in which the nodes were added, and each takes the place of what its node does; `exec.update(graph)` then
+        has an exec do it. If the capture fails or is given up, the graph is lost. Needs CUDA 13.3."""
+        self._again = graph
+        return self
 
     def fork(self) -> Capture:
         """A capture beside this one, from here on, with a stream of its own; it is joined where its `with` statement ends."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ._endpoint import Pair, pattern, target
 from ._handles import ContextBase
-from ._object import check, ffi, lib, made, owned, sized
+from ._object import check, failure, ffi, lib, made, owned, perhaps, sized
+from ._region import Rows, Sides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +14,9 @@ if TYPE_CHECKING:
     from ._capture import Capture
     from ._event import Event
     from ._graph import Graph
-    from ._kernel import Library
+    from ._kernel import Kernel, Library
     from ._memory import Resource
+    from ._registration import Registration
     from ._stream import Stream
 
 
@@ -47,6 +50,33 @@ class Context(ContextBase, of=True):
         made._keeps = stream
         return made
 
+    def wrap_event(self, event: Any, owned: bool = False) -> Event:
+        """An event that another library made, by the driver's handle (anything that `int` takes). It must outlive what this returns,
+        unless it is `owned`: then cushim destroys it. An object that is no number is kept alive."""
+        made = _wrapped(self, "event", lib.cushim_event_wrap, ffi.cast("CUevent", int(event)), int(owned), ffi.NULL)
+        return _keeping(made, event)
+
+    def wrap_graph(self, graph: Any, owned: bool = False) -> Graph:
+        """A graph that another library made, by the driver's handle; as `wrap_event`."""
+        return _keeping(_wrapped(self, "graph", lib.cushim_graph_wrap, ffi.cast("CUgraph", int(graph)), int(owned)), graph)
+
+    def wrap_kernel(self, kernel: Any, owner: Any = None, library: Optional[Library] = None) -> Kernel:
+        """A kernel that another library loaded, by the driver's `CUkernel` (anything that `int` takes). `owner`, by default the object
+        itself, is kept alive by the kernel and by graphs that use it; it should keep the code loaded."""
+        return self._kernel(lib.cushim_kernel_wrap, "CUkernel", kernel, owner, library)
+
+    def wrap_function(self, function: Any, owner: Any = None, library: Optional[Library] = None) -> Kernel:
+        """The same by a `CUfunction`, which is one of this context."""
+        return self._kernel(lib.cushim_kernel_wrap_function, "CUfunction", function, owner, library)
+
+    def _kernel(self, wrap: Any, kind: str, native: Any, owner: Any, library: Optional[Library]) -> Any:
+        from ._callbacks import lend
+        from ._handles import LibraryBase
+
+        keeps = native if owner is None and not isinstance(native, int) else owner
+        with lend(keeps) as owners:
+            return _wrapped(self, "kernel", wrap, ffi.cast(kind, int(native)), perhaps(library, LibraryBase, "library"), owners)
+
     def create_event(self, timing: bool = False, blocking_sync: bool = False, interprocess: bool = False,
                      label: Optional[str] = None) -> Event:
         """An event. `timing` is for `elapsed`; with `blocking_sync` a thread that waits for it sleeps."""
@@ -77,6 +107,37 @@ class Context(ContextBase, of=True):
     def _resource(self, function: Any, *arguments: Any) -> Resource:
         return made("resource", function, self._h, *arguments)
 
+    def register_host(self, memory: Any, flags: int = 0) -> Registration:
+        """Page-locks host memory (an array of NumPy or anything with Python's buffer interface) until what this returns is closed:
+        `with context.register_host(array):`. `flags` are `RegisterFlags`."""
+        from ._registration import Registration
+
+        return Registration(self, memory, flags)
+
+    def copy(self, to: Any, source: Any, bytes: Optional[int] = None) -> None:
+        """Copies bytes synchronously: they have arrived when this returns. It waits for the legacy default stream, not for others; the
+        ends are those of `Stream.copy`."""
+        with Pair(to, source, bytes) as pair:
+            check(lib.cushim_context_copy(self._h, pair.to, pair.source, pair.bytes))
+
+    def copy_3d(self, to: Any, source: Any, width: int, height: int, depth: int = 1) -> None:
+        """Copies rows synchronously; see `Stream.copy_3d`."""
+        with Sides(to, source, width, height, depth) as sides:
+            check(lib.cushim_context_copy_3d(self._h, *sides.all))
+
+    def fill(self, to: Any, value: int, value_bytes: int = 1, count: Optional[int] = None) -> None:
+        """Sets memory to a value synchronously; see `Stream.fill`."""
+        end = target(to)
+        status = lib.cushim_context_fill(self._h, end.place, pattern(value, value_bytes), value_bytes, end.count(value_bytes, count))
+        if status:
+            end.back()
+            raise failure(status)
+
+    def fill_2d(self, to: Any, value: int, width: int, height: int, value_bytes: int = 1, pitch: int = 0) -> None:
+        """Sets rows to a value synchronously; see `Stream.fill_2d`."""
+        with Rows(to, value, width, height, value_bytes, pitch) as rows:
+            check(lib.cushim_context_fill_2d(self._h, *rows.all))
+
     def load(self, image: Any, flags: int = 0, max_registers: int = 0) -> Library:
         """Loads code: PTX (`str` or `bytes`), a cubin or a fatbin. `flags` are `LibraryFlags`."""
         if isinstance(image, str):
@@ -103,6 +164,17 @@ class Context(ContextBase, of=True):
         options = sized("cushim_builder_options")
         options.mode = mode
         return made("builder", lib.cushim_builder_create, self._h, options)
+
+
+def _wrapped(context: Context, kind: str, function: Any, *arguments: Any) -> Any:
+    place = ffi.new(f"cushim_{kind} *")
+    check(function(context._h, *arguments, place))
+    return owned(kind, place[0])
+
+
+def _keeping(made: Any, native: Any) -> Any:
+    made._keeps = None if isinstance(native, int) else native
+    return made
 
 
 def native_stream(stream: Any) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 
+from ._errors import Unsupported
 from ._handles import DeviceBase, DriverBase
-from ._object import borrowed, check, ffi, found, handle, lib, made, owned, sized, text
+from ._object import borrowed, check, failure, ffi, found, handle, lib, made, owned, sized, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from ._context import Context
     from ._memory import Buffer, Resource
+    from ._records import Candidate, Symbol
     from ._stream import Stream
 
 
@@ -58,6 +60,32 @@ class Driver(DriverBase, of=True):
         check(lib.cushim_context_get_current(self._h, place, native))
         context: Optional[Context] = borrowed("context", place[0])
         return context
+
+    def clear_current_context(self) -> None:
+        """Makes no context current on the calling thread, instead of the one that is."""
+        check(lib.cushim_context_clear_current(self._h))
+
+    def function(self, name: str, abi: int = 0, per_thread_stream: bool = False) -> Optional[int]:
+        """The address of a function of the driver, for ctypes and the like: by the name that is exported, such as "cuMemAlloc_v2", or
+        by the base name and the number of an ABI, such as 12020. None if the driver does not have it."""
+        place = ffi.new("void **")
+        status = lib.cushim_driver_lookup(self._h, name.encode(), abi, int(per_thread_stream), place)
+        if status:
+            error = failure(status)
+            if isinstance(error, Unsupported):
+                return None
+            raise error
+        return int(ffi.cast("uintptr_t", place[0]))
+
+    @property
+    def candidates(self) -> List[Candidate]:
+        """The libraries that were tried when the driver was opened; the last one was loaded."""
+        return [self.get_candidate(index) for index in range(self.info.candidate_count)]
+
+    @property
+    def symbols(self) -> List[Symbol]:
+        """Each ABI that cushim knows, and whether the driver has it."""
+        return [self.get_symbol(index, 0) for index in range(lib.cushim_symbol_count())]
 
     def wrap(self, pointer: int, bytes: int, owner: Any = None, resource: Optional[Resource] = None,
              stream: Optional[Stream] = None) -> Buffer:
@@ -117,6 +145,23 @@ class Device(DeviceBase, of=True):
         options = sized("cushim_context_options")
         options.flags = flags
         return made("context", lib.cushim_context_create, self._h, options)
+
+    def wrap_context(self, context: Any, owned: bool = False) -> Context:
+        """A context that another library made, by the driver's handle (anything that `int` takes). It must outlive what this returns,
+        unless it is `owned`: then cushim destroys it."""
+        return made("context", lib.cushim_context_wrap, self._h, ffi.cast("CUcontext", int(context)), int(owned))
+
+    def wrap_green_context(self, context: Any, owned: bool = False) -> Context:
+        """The same by a `CUgreenCtx`. Its streams use its share of the device."""
+        return made("context", lib.cushim_context_wrap_green, self._h, ffi.cast("CUgreenCtx", int(context)), int(owned))
+
+    def wrap_pool(self, pool: Any, owned: bool = False) -> Resource:
+        """The same of a memory pool, by its `CUmemoryPool`."""
+        return made("resource", lib.cushim_resource_wrap_pool, self._h, ffi.cast("CUmemoryPool", int(pool)), int(owned))
+
+    def create_graph_resource(self) -> Resource:
+        """The memory of graphs: in a captured stream what is allocated of it becomes an allocation node."""
+        return made("resource", lib.cushim_resource_create_graph, self._h)
 
     def allocate(self, stream: Optional[Stream], bytes: int) -> Buffer:
         """A buffer of the device's resource, in stream order."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from . import _attributes
 from ._arguments import Frame, Parameter, number
 from ._endpoint import Pair, pattern, target
 from ._errors import GraphRefused, InvalidArgument
 from ._handles import BufferBase, ConditionBase, EventBase, ExecBase, GraphBase, KernelBase, NodeBase, StreamBase
 from ._object import borrowed, check, Closing, failure, ffi, found, handle, lib, owned, perhaps, sized
+from ._region import Rows, Sides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from ._event import Event
     from ._kernel import Dim, Kernel
     from ._memory import Buffer
+    from ._memory_operations import MemoryOperation
     from ._stream import Stream
 
     After = Union[None, "Node", Iterable["Node"]]
@@ -59,6 +62,34 @@ class Graph(GraphBase, Closing, of=True):
         except BaseException:
             end.back()
             raise
+
+    def add_copy_3d(self, to: Any, source: Any, width: int, height: int, depth: int = 1, after: After = None) -> Node:
+        """A node that copies rows; see `Stream.copy_3d`."""
+        with Sides(to, source, width, height, depth) as sides:
+            return self._add(lib.cushim_graph_add_copy_3d, after, *sides.all)
+
+    def add_fill_2d(self, to: Any, value: int, width: int, height: int, value_bytes: int = 1, pitch: int = 0,
+                    after: After = None) -> Node:
+        """A node that sets rows to a value; see `Stream.fill_2d`."""
+        with Rows(to, value, width, height, value_bytes, pitch) as rows:
+            return self._add(lib.cushim_graph_add_fill_2d, after, *rows.all)
+
+    def add_memory_operations(self, operations: Iterable[MemoryOperation], after: After = None) -> Node:
+        """A node that waits for values in memory and writes such; see `Stream.memory_operations`."""
+        from ._memory_operations import Operations
+
+        with Operations(operations) as given:
+            return self._add(lib.cushim_graph_add_memory_operations, after, given.items, given.count)
+
+    def add_edges(self, edges: Iterable[Tuple[Node, Node]]) -> None:
+        """Adds edges, all or none: each is a node and one that comes after it."""
+        given = _edges(edges)
+        check(lib.cushim_graph_add_edges(self._h, given, len(given)))
+
+    def remove_edges(self, edges: Iterable[Tuple[Node, Node]]) -> None:
+        """Removes edges, all or none."""
+        given = _edges(edges)
+        check(lib.cushim_graph_remove_edges(self._h, given, len(given)))
 
     def add_event_record(self, event: Event, after: After = None) -> Node:
         """A node that records an event."""
@@ -170,6 +201,11 @@ class Node(NodeBase, of=True):
         before = _nodes(after)
         check(lib.cushim_node_set_dependencies(self._h, before, len(before)))
 
+    def set_dependents(self, before: After) -> None:
+        """Has these nodes come after it, and no others."""
+        later = _nodes(before)
+        check(lib.cushim_node_set_dependents(self._h, later, len(later)))
+
     def is_enabled(self, exec: Exec) -> bool:
         """Whether an exec runs the node."""
         place = ffi.new("int32_t *")
@@ -237,6 +273,69 @@ class Node(NodeBase, of=True):
         except BaseException:
             end.back()
             raise
+
+    def set_copy_3d(self, to: Any, source: Any, width: int, height: int, depth: int = 1, exec: Optional[Exec] = None) -> None:
+        """Changes what is copied to rows; see `Stream.copy_3d`."""
+        with Sides(to, source, width, height, depth) as sides:
+            check(self._call("set_copy_3d", exec, *sides.all))
+
+    def set_fill_2d(self, to: Any, value: int, width: int, height: int, value_bytes: int = 1, pitch: int = 0,
+                    exec: Optional[Exec] = None) -> None:
+        """Changes what is set to rows; see `Stream.fill_2d`."""
+        with Rows(to, value, width, height, value_bytes, pitch) as rows:
+            check(self._call("set_fill_2d", exec, *rows.all))
+
+    def set_memory_operations(self, operations: Iterable[MemoryOperation], exec: Optional[Exec] = None) -> None:
+        """Changes which values are waited for and written."""
+        from ._memory_operations import Operations
+
+        with Operations(operations) as given:
+            check(self._call("set_memory_operations", exec, given.items, given.count))
+
+    def set_callback(self, function: Callable[..., Any], *arguments: Any, exec: Optional[Exec] = None) -> None:
+        """Changes which function `cushim.drain()` calls after each launch."""
+        from ._callbacks import lend
+
+        with lend((function, arguments), call=True) as owner:
+            check(self._call("set_host_function", exec, ffi.NULL, owner.data, owner))
+
+    def get_attribute(self, id: int) -> bytes:
+        """An attribute of a kernel node, a `LaunchAttributeID`, as the bytes of the driver's `CUlaunchAttributeValue`."""
+        return _attributes.get(lib.cushim_node_get_attribute, self._h, id)
+
+    def set_attribute(self, id: int, value: bytes) -> None:
+        """Sets an attribute of a kernel node. Execs that exist keep theirs."""
+        _attributes.put(lib.cushim_node_set_attribute, self._h, id, value)
+
+    def event(self, exec: Optional[Exec] = None) -> Optional[Event]:
+        """The event that the node records or waits for; None if nobody here knows it."""
+        place = ffi.new("cushim_event *")
+        check(self._call("get_event", exec, place, ffi.NULL))
+        event: Optional[Event] = borrowed("event", place[0])
+        return event
+
+    @property
+    def condition(self) -> Tuple[Optional[Condition], ConditionalKind]:
+        """The condition that the node looks at, and how it decides."""
+        from ._enums import ConditionalKind
+
+        place, kind = ffi.new("cushim_condition *"), ffi.new("cushim_conditional_kind *")
+        check(lib.cushim_node_get_condition(self._h, place, kind))
+        return borrowed("condition", place[0], self), ConditionalKind(kind[0])
+
+    @property
+    def allocation(self) -> Tuple[int, int]:
+        """The address and the bytes of what an allocation node allocates."""
+        place = sized("cushim_allocation_node")
+        check(lib.cushim_node_get_allocation(self._h, place, ffi.NULL, 0))
+        return place.pointer, place.bytes
+
+    @property
+    def freed(self) -> int:
+        """The address that a free node frees."""
+        place = ffi.new("uint64_t *")
+        check(lib.cushim_node_get_free(self._h, place))
+        return int(place[0])
 
     def set_event(self, event: Event, exec: Optional[Exec] = None) -> None:
         """Changes which event is recorded or waited for."""
@@ -324,6 +423,14 @@ def _nodes(after: After) -> Any:
     elif isinstance(after, NodeBase):
         after = (after,)
     return ffi.new("cushim_node[]", [handle(node, NodeBase, "after") for node in after])
+
+
+def _edges(edges: Iterable[Tuple[Node, Node]]) -> Any:
+    pairs = [(handle(first, NodeBase, "edges"), handle(then, NodeBase, "edges")) for first, then in edges]
+    array = ffi.new("cushim_edge[]", len(pairs))
+    for edge, (first, then) in zip(array, pairs):
+        edge.from_node, edge.to_node = first, then
+    return array
 
 
 def _accepted(status: int, result: Any, graph: Graph) -> None:

@@ -43,6 +43,20 @@ class DriverBase(Object):
         check(lib.cushim_driver_get_info(self._h, info))
         return _records().DriverInfo(info)
 
+    def get_candidate(self, index: int) -> Candidate:
+        """Returns one of the libraries that were tried when the driver was opened. The last one is the one that
+        was loaded."""
+        candidate = sized("cushim_candidate")
+        check(lib.cushim_driver_get_candidate(self._h, index, candidate))
+        return _records().Candidate(candidate)
+
+    def get_symbol(self, index: int, kind: int) -> Symbol:
+        """Returns one ABI that cushim knows, and whether the driver has it. A missing ABI is an answer, not an
+        error."""
+        symbol = sized("cushim_symbol")
+        check(lib.cushim_driver_get_symbol(self._h, index, kind, symbol))
+        return _records().Symbol(symbol)
+
     @property
     def unreported_errors(self) -> int:
         """Returns how many deferred releases have failed."""
@@ -283,6 +297,13 @@ class ContextBase(Object):
         total = ffi.new("size_t *")
         check(lib.cushim_context_get_memory_info(self._h, free, total))
         return free[0], total[0]
+
+    def get_pointer_attributes(self, address: int) -> PointerAttributes:
+        """Returns what the driver knows about an address. It succeeds for every address, those in other devices'
+        memory included."""
+        attributes = sized("cushim_pointer_attributes")
+        check(lib.cushim_context_get_pointer_attributes(self._h, address, attributes))
+        return _records().PointerAttributes(attributes)
 
     def get_address_range(self, pointer: int) -> Tuple[int, int]:
         """Returns the allocation in which an address lies: device memory, or host memory that the device can

@@ -62,6 +62,28 @@ class Kernel(KernelBase, Closing, of=True):
             self._sizes_known = tuple(sizes)
         return self._sizes_known
 
+    def suggest_block_size(self, shared_bytes: int = 0, limit: int = 0) -> Tuple[int, int]:
+        """The threads of a block with which the kernel has the highest occupancy, of at most `limit` (0: as many as it can have), and
+        the smallest number of such blocks that reaches it."""
+        threads, blocks = ffi.new("uint32_t *"), ffi.new("uint32_t *")
+        check(lib.cushim_kernel_suggest_block_size(self._h, shared_bytes, ffi.NULL, ffi.NULL, limit, threads, blocks))
+        return threads[0], blocks[0]
+
+    def largest_cluster(self, stream: Stream, block: Dim = 1, grid: Dim = 1, **config: Any) -> int:
+        """The blocks of the largest cluster with which the kernel can be launched in a stream."""
+        return self._clusters(lib.cushim_kernel_get_largest_cluster, stream, grid, block, config)
+
+    def active_clusters(self, stream: Stream, block: Dim, grid: Dim, **config: Any) -> int:
+        """How many clusters of a launch can run at the same time; `cluster` is one of the options, as for `launch`."""
+        return self._clusters(lib.cushim_kernel_get_active_clusters, stream, grid, block, config)
+
+    def _clusters(self, function: Any, stream: Stream, grid: Dim, block: Dim, config: Any) -> int:
+        frame = Frame(self)
+        frame.set(grid, block, (), config)
+        place = ffi.new("uint32_t *")
+        check(function(self._h, handle(stream, StreamBase, "stream"), frame.config, place))
+        return int(place[0])
+
     def launch(self, stream: Stream, grid: Dim, block: Dim, *arguments: Any, **config: Any) -> None:
         """Enqueues the kernel; see `cushim.launch`."""
         # A frame belongs to one call at a time; popping and appending are atomic.
@@ -92,7 +114,8 @@ def launch(kernel: Kernel, stream: Stream, grid: Dim, block: Dim, *arguments: An
     - a `Buffer`, a part of one, an array with `__cuda_array_interface__`, a `Pointer`, or None, as an address
     - a `Parameter`, whose value `Exec.set` changes, and a `Condition`
 
-    Further options: `shared_bytes`, `cluster` (as `grid`), `flags` (`LaunchFlags`), `priority`.
+    Further options: `shared_bytes`, `cluster` (as `grid`), `flags` (`LaunchFlags`), `priority`, `memory_sync_domain`, and
+    `attributes`, by their `LaunchAttributeID` the bytes of a `CUlaunchAttributeValue`.
     """
     kernel.launch(stream, grid, block, *arguments, **config)
 

@@ -45,10 +45,21 @@ class Resource(ResourceBase, Closing, of=True):
 
     def set_peers(self, devices: Iterable[Device]) -> None:
         """Which other devices can use the memory of a pool."""
+        self._peers(lib.cushim_resource_set_peers, devices)
+
+    def add_peers(self, devices: Iterable[Device]) -> None:
+        """Lets these devices use the memory as well."""
+        self._peers(lib.cushim_resource_add_peers, devices)
+
+    def remove_peers(self, devices: Iterable[Device]) -> None:
+        """Lets these devices use the memory no more."""
+        self._peers(lib.cushim_resource_remove_peers, devices)
+
+    def _peers(self, function: Any, devices: Iterable[Device]) -> None:
         from ._handles import DeviceBase
 
         handles = [handle(device, DeviceBase, "devices") for device in devices]
-        check(lib.cushim_resource_set_peers(self._h, ffi.new("cushim_device[]", handles), len(handles)))
+        check(function(self._h, ffi.new("cushim_device[]", handles), len(handles)))
 
 
 class Buffer(BufferBase, Closing, of=True):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from . import _attributes
 from ._endpoint import Pair, pattern, target
 from ._handles import StreamBase
 from ._object import check, failure, ffi, found, handle, lib, made, owned, sized
+from ._region import Rows, Sides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 
     from ._capture import Capture
     from ._event import Event
+    from ._graph import Graph
+    from ._memory_operations import MemoryOperation
 
 
 class Stream(StreamBase, of=True):
@@ -96,6 +100,33 @@ class Stream(StreamBase, of=True):
         if status:
             end.back()
             raise failure(status)
+
+    def copy_3d(self, to: Any, source: Any, width: int, height: int, depth: int = 1) -> None:
+        """Copies `depth` slices of `height` rows of `width` bytes, in stream order. Both ends are those of `copy`, as they are if their
+        rows follow each other, or in a `cushim.Region`, which has a pitch and a place to begin."""
+        with Sides(to, source, width, height, depth) as sides:
+            check(lib.cushim_stream_copy_3d(self._h, *sides.all))
+
+    def fill_2d(self, to: Any, value: int, width: int, height: int, value_bytes: int = 1, pitch: int = 0) -> None:
+        """Sets `height` rows of `width` values to a value, in stream order. `pitch` is the bytes from row to row; 0 for rows that
+        follow each other."""
+        with Rows(to, value, width, height, value_bytes, pitch) as rows:
+            check(lib.cushim_stream_fill_2d(self._h, *rows.all))
+
+    def memory_operations(self, operations: Iterable[MemoryOperation]) -> None:
+        """Waits for values in memory and writes such, one after the other, in stream order; see `MemoryOperation`."""
+        from ._memory_operations import Operations
+
+        with Operations(operations) as given:
+            check(lib.cushim_stream_memory_operations(self._h, given.items, given.count))
+
+    def get_attribute(self, id: int) -> bytes:
+        """An attribute of the stream, a `LaunchAttributeID`, as the bytes of the driver's `CUlaunchAttributeValue`."""
+        return _attributes.get(lib.cushim_stream_get_attribute, self._h, id)
+
+    def set_attribute(self, id: int, value: bytes) -> None:
+        """Sets an attribute: work that is enqueued from now on has it."""
+        _attributes.put(lib.cushim_stream_set_attribute, self._h, id, value)
 
     def add_callback(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Has `cushim.drain()` call a function once the work that is in the stream now is done. The stream does not wait for

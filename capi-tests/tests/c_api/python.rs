@@ -36,6 +36,15 @@ fn what_is_generated_is_not_stale() {
     }
 }
 
+/// A function of the interface that is just a function has a form by the generator. One that is not needs one by hand, or a line in
+/// `python/absent.txt` that says why there is none.
+#[test]
+fn each_function_has_a_form_or_a_reason() {
+    let output = Command::new("python3").arg(repository("python/forms.py")).arg("--check").output();
+    let output = output.expect("python3 runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn its_types_are_right() {
     if has("mypy") && has("cffi") && has("pytest") {
