@@ -170,8 +170,8 @@ size_t softcuda_live_objects(void);
 
 /*
  * How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
- * "pinned memory", "registered memory", "managed memory", "memory pool", "graph", "executable graph", "user object",
- * "library", "module", "linker". -1 if there is no such kind.
+ * "pinned memory", "registered memory", "managed memory", "memory pool", "physical memory", "address range", "graph",
+ * "executable graph", "user object", "library", "module", "linker". -1 if there is no such kind.
  */
 int64_t softcuda_live(const char *kind);
 

@@ -43,6 +43,7 @@ mod stream_attributes;
 mod stream_values;
 mod streams;
 mod two_devices;
+mod virtual_memory;
 
 /// What makes for itself what it needs, so that the others can be asked when one was a crash.
 pub(crate) enum Unit {
@@ -136,6 +137,7 @@ const BEFORE_GRAPHS: &[&Section] = &[
     &pools::SECTION,
     &managed::SECTION,
     &numa_and_pools::SECTION,
+    &virtual_memory::SECTION,
     &capture::SECTION,
     &capture::begin::SECTION,
     &capture::modes::SECTION,

@@ -13,6 +13,8 @@ pub(crate) const DEVICE_MEMORY: &str = "device memory";
 pub(crate) const PINNED_MEMORY: &str = "pinned memory";
 pub(crate) const REGISTERED_MEMORY: &str = "registered memory";
 pub(crate) const MANAGED_MEMORY: &str = "managed memory";
+pub(crate) const PHYSICAL_MEMORY: &str = "physical memory";
+pub(crate) const ADDRESS_RANGE: &str = "address range";
 pub(crate) const GRAPH: &str = "graph";
 pub(crate) const EXEC: &str = "executable graph";
 pub(crate) const USER_OBJECT: &str = "user object";
@@ -31,6 +33,8 @@ pub(crate) const KINDS: &[&str] = &[
     REGISTERED_MEMORY,
     MANAGED_MEMORY,
     MEMORY_POOL,
+    PHYSICAL_MEMORY,
+    ADDRESS_RANGE,
     GRAPH,
     EXEC,
     USER_OBJECT,

@@ -149,8 +149,8 @@ pub extern "C" fn softcuda_live_objects() -> usize {
 }
 
 /// How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
-/// "pinned memory", "registered memory", "managed memory", "memory pool", "graph", "executable graph", "user object",
-/// "library", "module", "linker". -1 if there is no such kind.
+/// "pinned memory", "registered memory", "managed memory", "memory pool", "physical memory", "address range", "graph",
+/// "executable graph", "user object", "library", "module", "linker". -1 if there is no such kind.
 ///
 /// # Safety
 /// `kind` is NULL or terminated.

@@ -4484,13 +4484,36 @@ extern "C" fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle) -> CUresu
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAddressFree() -> CUresult {
-    entry::refuse(359)
+extern "C" fn cuMemAddressFree(ptr: CUdeviceptr_v2, size: usize) -> CUresult {
+    entry::call(
+        359,
+        &|a: &mut Arguments| {
+            a.address("ptr", ptr as usize);
+            a.value("size", size);
+        },
+        &|| crate::driver::memory::mapping::cuMemAddressFree(ptr, size),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAddressReserve() -> CUresult {
-    entry::refuse(360)
+extern "C" fn cuMemAddressReserve(
+    ptr: Out<CUdeviceptr_v2>,
+    size: usize,
+    alignment: usize,
+    addr: CUdeviceptr_v2,
+    flags: u64,
+) -> CUresult {
+    entry::call(
+        360,
+        &|a: &mut Arguments| {
+            a.made("ptr", ptr.address());
+            a.value("size", size);
+            a.value("alignment", alignment);
+            a.address("addr", addr as usize);
+            a.value("flags", flags);
+        },
+        &|| crate::driver::memory::mapping::cuMemAddressReserve(ptr, size, alignment, addr, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4691,8 +4714,22 @@ extern "C" fn cuMemBatchDecompressAsync_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemCreate() -> CUresult {
-    entry::refuse(376)
+extern "C" fn cuMemCreate(
+    handle: Out<CUmemGenericAllocationHandle_v1>,
+    size: usize,
+    prop: In<CUmemAllocationProp_v1>,
+    flags: u64,
+) -> CUresult {
+    entry::call(
+        376,
+        &|a: &mut Arguments| {
+            a.address("handle", handle.address());
+            a.value("size", size);
+            a.address("prop", prop.address());
+            a.value("flags", flags);
+        },
+        &|| crate::driver::memory::vmm::physical::cuMemCreate(handle, size, prop, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4822,8 +4859,29 @@ extern "C" fn cuMemDiscardBatchAsync_ptsz(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemExportToShareableHandle() -> CUresult {
-    entry::refuse(381)
+extern "C" fn cuMemExportToShareableHandle(
+    shareableHandle: *mut c_void,
+    handle: CUmemGenericAllocationHandle_v1,
+    handleType: CUmemAllocationHandleType,
+    flags: u64,
+) -> CUresult {
+    entry::call(
+        381,
+        &|a: &mut Arguments| {
+            a.address("shareableHandle", shareableHandle as usize);
+            a.value("handle", handle);
+            a.value("handleType", handleType.0);
+            a.value("flags", flags);
+        },
+        &|| {
+            crate::driver::memory::vmm::sharing::cuMemExportToShareableHandle(
+                shareableHandle,
+                handle,
+                handleType,
+                flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4878,8 +4936,20 @@ extern "C" fn cuMemFreeHost(p: *mut c_void) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemGetAccess() -> CUresult {
-    entry::refuse(387)
+extern "C" fn cuMemGetAccess(
+    flags: Out<u64>,
+    location: In<CUmemLocation_v1>,
+    ptr: CUdeviceptr_v2,
+) -> CUresult {
+    entry::call(
+        387,
+        &|a: &mut Arguments| {
+            a.address("flags", flags.address());
+            a.address("location", location.address());
+            a.address("ptr", ptr as usize);
+        },
+        &|| crate::driver::memory::mapping::cuMemGetAccess(flags, location, ptr),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4905,13 +4975,35 @@ extern "C" fn cuMemGetAddressRange_v2(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemGetAllocationGranularity() -> CUresult {
-    entry::refuse(390)
+extern "C" fn cuMemGetAllocationGranularity(
+    granularity: Out<usize>,
+    prop: In<CUmemAllocationProp_v1>,
+    option: CUmemAllocationGranularity_flags,
+) -> CUresult {
+    entry::call(
+        390,
+        &|a: &mut Arguments| {
+            a.address("granularity", granularity.address());
+            a.address("prop", prop.address());
+            a.value("option", option.0);
+        },
+        &|| crate::driver::memory::vmm::properties::cuMemGetAllocationGranularity(granularity, prop, option),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemGetAllocationPropertiesFromHandle() -> CUresult {
-    entry::refuse(391)
+extern "C" fn cuMemGetAllocationPropertiesFromHandle(
+    prop: Out<CUmemAllocationProp_v1>,
+    handle: CUmemGenericAllocationHandle_v1,
+) -> CUresult {
+    entry::call(
+        391,
+        &|a: &mut Arguments| {
+            a.address("prop", prop.address());
+            a.value("handle", handle);
+        },
+        &|| crate::driver::memory::vmm::physical::cuMemGetAllocationPropertiesFromHandle(prop, handle),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5060,13 +5152,47 @@ extern "C" fn cuMemHostUnregister(p: *mut c_void) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemImportFromShareableHandle() -> CUresult {
-    entry::refuse(405)
+extern "C" fn cuMemImportFromShareableHandle(
+    handle: Out<CUmemGenericAllocationHandle_v1>,
+    osHandle: *mut c_void,
+    shHandleType: CUmemAllocationHandleType,
+) -> CUresult {
+    entry::call(
+        405,
+        &|a: &mut Arguments| {
+            a.address("handle", handle.address());
+            a.address("osHandle", osHandle as usize);
+            a.value("shHandleType", shHandleType.0);
+        },
+        &|| {
+            crate::driver::memory::vmm::sharing::cuMemImportFromShareableHandle(
+                handle,
+                osHandle,
+                shHandleType,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemMap() -> CUresult {
-    entry::refuse(406)
+extern "C" fn cuMemMap(
+    ptr: CUdeviceptr_v2,
+    size: usize,
+    offset: usize,
+    handle: CUmemGenericAllocationHandle_v1,
+    flags: u64,
+) -> CUresult {
+    entry::call(
+        406,
+        &|a: &mut Arguments| {
+            a.address("ptr", ptr as usize);
+            a.value("size", size);
+            a.value("offset", offset);
+            a.value("handle", handle);
+            a.value("flags", flags);
+        },
+        &|| crate::driver::memory::mapping::cuMemMap(ptr, size, offset, handle, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5412,18 +5538,48 @@ extern "C" fn cuMemRangeGetAttributes(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemRelease() -> CUresult {
-    entry::refuse(428)
+extern "C" fn cuMemRelease(handle: CUmemGenericAllocationHandle_v1) -> CUresult {
+    entry::call(
+        428,
+        &|a: &mut Arguments| {
+            a.value("handle", handle);
+        },
+        &|| crate::driver::memory::vmm::physical::cuMemRelease(handle),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemRetainAllocationHandle() -> CUresult {
-    entry::refuse(429)
+extern "C" fn cuMemRetainAllocationHandle(
+    handle: Out<CUmemGenericAllocationHandle_v1>,
+    addr: *mut c_void,
+) -> CUresult {
+    entry::call(
+        429,
+        &|a: &mut Arguments| {
+            a.address("handle", handle.address());
+            a.address("addr", addr as usize);
+        },
+        &|| crate::driver::memory::mapping::cuMemRetainAllocationHandle(handle, addr),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemSetAccess() -> CUresult {
-    entry::refuse(430)
+extern "C" fn cuMemSetAccess(
+    ptr: CUdeviceptr_v2,
+    size: usize,
+    desc: In<CUmemAccessDesc_v1>,
+    count: usize,
+) -> CUresult {
+    entry::call(
+        430,
+        &|a: &mut Arguments| {
+            a.address("ptr", ptr as usize);
+            a.value("size", size);
+            a.address("desc", desc.address());
+            a.value("count", count);
+        },
+        &|| crate::driver::memory::mapping::cuMemSetAccess(ptr, size, desc, count),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5444,8 +5600,15 @@ extern "C" fn cuMemSetMemPool(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemUnmap() -> CUresult {
-    entry::refuse(432)
+extern "C" fn cuMemUnmap(ptr: CUdeviceptr_v2, size: usize) -> CUresult {
+    entry::call(
+        432,
+        &|a: &mut Arguments| {
+            a.address("ptr", ptr as usize);
+            a.value("size", size);
+        },
+        &|| crate::driver::memory::mapping::cuMemUnmap(ptr, size),
+    )
 }
 
 #[unsafe(no_mangle)]

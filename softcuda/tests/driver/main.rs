@@ -39,4 +39,5 @@ mod sticky;
 mod stream_memory;
 mod streams;
 mod trace;
+mod virtual_memory;
 mod visibility;

@@ -17,7 +17,7 @@ use crate::abi::sys::{
     CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_OPERATING_SYSTEM, CUDA_SUCCESS,
     CUcontext, CUfunc_cache, CUresult,
 };
-use crate::driver::device::Device;
+use crate::driver::device::{self, Device};
 use crate::driver::handle::{Object, Table};
 use crate::driver::signal::Signal;
 use crate::driver::space::heap::Heap;
@@ -26,8 +26,8 @@ use crate::executor::{self, Coupling, Group, Queue};
 use crate::instruments::live;
 use limits::Limits;
 use parking_lot::{Mutex, RwLock};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// The contexts that were not destroyed.
 static CONTEXTS: Table<Context> = Table::new();
@@ -152,12 +152,26 @@ impl Context {
 
 impl Activation {
     fn new(context: &Context, flags: u32) -> Self {
+        Self::with(context.handle, context.device, flags)
+    }
+
+    /// In the place of one, for what belongs to a device and to no context: it has no work, and does not end.
+    pub(crate) fn nobody(device: Device) -> Arc<Self> {
+        static NOBODIES: LazyLock<Vec<Arc<Activation>>> = LazyLock::new(|| {
+            let devices = (0..device::count()).filter_map(Device::with_ordinal);
+            devices.map(|device| Arc::new(Activation::with(0, device, 0))).collect()
+        });
+        Arc::clone(&NOBODIES[device.ordinal()])
+    }
+
+    /// `context` is the handle of its context, 0 if it has none.
+    fn with(context: usize, device: Device, flags: u32) -> Self {
         let queues = Group::new();
         Self {
             legacy_stream: Queue::new(&queues, Coupling::Main, 0),
             queues,
-            context: context.handle,
-            device: context.device,
+            context,
+            device,
             flags: AtomicU32::new(flags),
             attached: AtomicU32::new(1),
             cache: AtomicI32::new(CUfunc_cache::default().0),
@@ -212,7 +226,8 @@ impl Activation {
 
     /// What a report says of an object that belongs to it.
     pub(crate) fn report(&self, kind: &'static str, name: usize) -> live::Object {
-        let (device, context) = (Some(self.device.ordinal()), Some(self.context));
+        let device = Some(self.device.ordinal());
+        let context = Some(self.context).filter(|context| *context != 0);
         live::Object { kind, name, bytes: 0, device, context }
     }
 }

@@ -1,6 +1,7 @@
 //! What contexts may do with memory, without a copy. Pools have a list of their own devices; copies of plain memory work
 //! without access: a driver takes the way over the host then.
 
+use super::location::Location;
 use super::table::{Allocation, Kind};
 use crate::abi::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUmemAccess_flags};
 use crate::driver::context::Activation;
@@ -8,19 +9,24 @@ use crate::driver::context::current::top;
 use crate::driver::peer::reaches;
 
 /// What the calling thread's current context may do with memory, without a copy; everything where there is none.
-fn current_access(memory: &Allocation) -> CUmemAccess_flags {
+fn current_access(memory: &Allocation, address: usize) -> CUmemAccess_flags {
     let context = top().and_then(|context| context.life());
-    context.map_or(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, |context| access(&context, memory))
+    context.map_or(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, |context| access(&context, memory, address))
 }
 
 /// Whether the calling thread's current context finds memory where it is; everybody does where there is none.
-pub(crate) fn is_in_reach(memory: &Allocation) -> bool {
-    current_access(memory) != CU_MEM_ACCESS_FLAGS_PROT_NONE
+pub(crate) fn is_in_reach(memory: &Allocation, address: usize) -> bool {
+    current_access(memory, address) != CU_MEM_ACCESS_FLAGS_PROT_NONE
 }
 
-/// What a context may do with memory, without a copy.
-pub(crate) fn access(from: &Activation, memory: &Allocation) -> CUmemAccess_flags {
+/// What a context may do with memory at an address of it, without a copy.
+pub(crate) fn access(from: &Activation, memory: &Allocation, address: usize) -> CUmemAccess_flags {
     match &memory.kind {
+        Kind::Reserved(reserved) => {
+            let mapping = address.checked_sub(memory.address).and_then(|offset| reserved.mapping(offset));
+            let place = Location::Device(from.device());
+            mapping.map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |(_, mapping)| mapping.access_from(place))
+        }
         Kind::Pooled(pooled) => pooled.pool().access_from(from.device()),
         Kind::Graph(graph) => graph.access_from(from.device()),
         Kind::Device(_) | Kind::Variable(_) if !reaches(from, &memory.owner) => CU_MEM_ACCESS_FLAGS_PROT_NONE,

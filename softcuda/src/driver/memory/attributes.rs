@@ -5,8 +5,8 @@ use super::table::{self, Allocation, Kind};
 use crate::abi::Answer;
 use crate::abi::pointer::Out;
 use crate::abi::sys::{
-    CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST,
-    CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CU_MEMORYTYPE_DEVICE,
+    CU_MEMORYTYPE_HOST, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
     CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
     CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
     CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE,
@@ -50,7 +50,7 @@ pub(crate) fn cuPointerGetAttribute(
     if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && top().is_none() {
         return write(data, Value::Large(0)).and(Err(CUDA_ERROR_INVALID_CONTEXT));
     }
-    if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && is_out_of_reach(&allocation) {
+    if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && is_out_of_reach(&allocation, ptr) {
         return write(data, Value::Large(0)).and(Err(CUDA_ERROR_INVALID_VALUE));
     }
     write(data, value(&allocation, attribute, ptr)?)
@@ -77,12 +77,12 @@ pub(crate) fn cuPointerGetAttributes(
         let value = match &allocation {
             Some(allocation)
                 if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER
-                    && (top().is_none() || is_out_of_reach(allocation)) =>
+                    && (top().is_none() || is_out_of_reach(allocation, ptr)) =>
             {
                 Some(Value::Large(0))
             }
             Some(allocation)
-                if attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS && is_out_of_reach(allocation) =>
+                if attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS && is_out_of_reach(allocation, ptr) =>
             {
                 return Err(CUDA_ERROR_INVALID_VALUE);
             }
@@ -108,7 +108,7 @@ pub(crate) fn cuPointerSetAttribute(
     if attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let allocation = find(ptr).filter(|a| a.is_device()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    let allocation = find(ptr).filter(|a| a.is_device(ptr as usize)).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     capture::check_unsafe()?;
     allocation.sync_operations.store(value != 0, Ordering::Relaxed);
     Ok(())
@@ -131,8 +131,8 @@ fn check(attribute: CUpointer_attribute) -> Answer {
 }
 
 /// Whether it is another device's, to which the current context has no access. Its address means nothing there.
-fn is_out_of_reach(allocation: &Allocation) -> bool {
-    allocation.is_device() && !access::is_in_reach(allocation)
+fn is_out_of_reach(allocation: &Allocation, ptr: u64) -> bool {
+    allocation.is_device(ptr as usize) && !access::is_in_reach(allocation, ptr as usize)
 }
 
 fn value(
@@ -140,15 +140,16 @@ fn value(
     attribute: CUpointer_attribute,
     ptr: u64,
 ) -> Result<Value, crate::abi::sys::CUresult> {
-    let out_of_reach = allocation.is_device() && allocation.pages.is_none();
-    let block = allocation.address / BLOCK * BLOCK;
+    let out_of_reach = allocation.is_device(ptr as usize) && allocation.pages.is_none();
+    let (start, size) = mapped(allocation, ptr);
+    let block = start / BLOCK * BLOCK;
     Ok(match attribute {
         // A graph's is no context's, and neither is a pool's (measured).
         CU_POINTER_ATTRIBUTE_CONTEXT if allocation.of_graph().is_some() || allocation.is_pooled() => {
             Value::Large(0)
         }
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Large(allocation.owner.context() as u64),
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Small(memory_type(allocation)),
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Small(memory_type(allocation, ptr)),
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Large(ptr),
         CU_POINTER_ATTRIBUTE_HOST_POINTER if out_of_reach => Value::Absent(0),
         CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Large(ptr),
@@ -156,21 +157,25 @@ fn value(
             Value::Small(u32::from(allocation.sync_operations.load(Ordering::Relaxed)))
         }
         CU_POINTER_ATTRIBUTE_BUFFER_ID | CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Large(allocation.id),
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Small(allocation.device().handle() as u32),
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Small(allocation.device(ptr as usize).handle() as u32),
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Large(allocation.address as u64),
         CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Large(allocation.size as u64),
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Small(1),
         // Whatever the current context may do (measured).
         CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Small(CU_MEM_ACCESS_FLAGS_PROT_READWRITE.0 as u32),
         CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
-            Value::Large((allocation.address + allocation.size - block).next_multiple_of(BLOCK) as u64)
+            Value::Large((start + size - block).next_multiple_of(BLOCK) as u64)
         }
         CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => Value::Large(block as u64),
         CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => Value::Large(match &allocation.kind {
             Kind::Pooled(pooled) => pooled.pool().handle() as u64,
             _ => 0,
         }),
-        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Large(0),
+        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => {
+            let mapping = allocation.reserved().and_then(|it| it.mapping(ptr as usize - allocation.address));
+            let shareable = mapping.is_some_and(|(_, mapping)| mapping.memory.properties.is_shareable);
+            Value::Large(if shareable { CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0 as u64 } else { 0 })
+        }
         CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Small(u32::from(allocation.pages.is_some())),
         // Features that this driver does not have.
         CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
@@ -180,8 +185,17 @@ fn value(
     })
 }
 
-fn memory_type(allocation: &Allocation) -> u32 {
-    let kind = if allocation.is_device() { CU_MEMORYTYPE_DEVICE } else { CU_MEMORYTYPE_HOST };
+/// What was mapped in one piece around a pointer: its first address, and bytes.
+fn mapped(allocation: &Allocation, ptr: u64) -> (usize, usize) {
+    let mapping = allocation.reserved().and_then(|it| it.mapping(ptr as usize - allocation.address));
+    match mapping {
+        Some((start, mapping)) => (allocation.address + start, mapping.size),
+        None => (allocation.address, allocation.size),
+    }
+}
+
+fn memory_type(allocation: &Allocation, ptr: u64) -> u32 {
+    let kind = if allocation.is_device(ptr as usize) { CU_MEMORYTYPE_DEVICE } else { CU_MEMORYTYPE_HOST };
     kind.0 as u32
 }
 

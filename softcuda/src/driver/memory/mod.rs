@@ -5,6 +5,7 @@
 //! range of the front with the range of the back at the same offset (`space::window`); host memory that the device reaches
 //! has its own address as device pointer. `table` knows every allocation, so each access finds its bytes through it and is
 //! checked against the bounds. Work that is under way holds its allocations (`Arc`), whose bytes stay until it is done.
+//! Virtual memory is a range of both in which a program maps what it has created (`vmm`, `mapping`).
 //! Managed memory (`managed`) is memory that the host may touch too; what is known of its pages is in `pages`.
 
 pub(crate) mod access;
@@ -14,6 +15,7 @@ pub(crate) mod graph_allocation;
 pub(crate) mod graph_memory;
 pub(crate) mod location;
 pub(crate) mod managed;
+pub(crate) mod mapping;
 mod meter;
 pub(crate) mod pages;
 pub(crate) mod pinned;
@@ -21,3 +23,4 @@ pub(crate) mod plain;
 pub(crate) mod pool;
 pub(crate) mod span;
 pub(crate) mod table;
+pub(crate) mod vmm;

@@ -81,7 +81,8 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
         | Kind::Pooled(_)
         | Kind::Graph(_)
         | Kind::Pinned(..)
-        | Kind::Managed(_) => CUDA_ERROR_INVALID_VALUE,
+        | Kind::Managed(_)
+        | Kind::Reserved(_) => CUDA_ERROR_INVALID_VALUE,
     })
 }
 
@@ -113,7 +114,7 @@ pub(crate) fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> Answer {
 fn host_flags(p: *mut c_void) -> Result<u32, CUresult> {
     let allocation = table::find(p as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let shown = match allocation.kind {
-        Kind::Device(_) | Kind::Variable(_) | Kind::Pooled(_) | Kind::Graph(_) => {
+        Kind::Device(_) | Kind::Variable(_) | Kind::Pooled(_) | Kind::Graph(_) | Kind::Reserved(_) => {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         Kind::Managed(_) => CU_MEMHOSTALLOC_DEVICEMAP,

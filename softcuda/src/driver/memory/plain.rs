@@ -126,7 +126,8 @@ pub(crate) fn cuMemGetAddressRange_v2(
     dptr: CUdeviceptr_v2,
 ) -> Answer {
     current()?;
-    let found = table::find(dptr as usize).filter(|found| found.is_there() && access::is_in_reach(found));
+    let found = table::find(dptr as usize)
+        .filter(|found| found.is_there() && access::is_in_reach(found, dptr as usize));
     let allocation = found.ok_or(CUDA_ERROR_NOT_FOUND)?;
     pbase.set_if_wanted(allocation.address as u64);
     psize.set_if_wanted(allocation.size);

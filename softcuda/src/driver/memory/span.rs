@@ -131,6 +131,8 @@ impl Span {
                 Kind::Graph(ref memory) if memory.is_managed() => Place::Managed,
                 Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) => Place::Device,
                 Kind::Managed(_) => Place::Managed,
+                Kind::Reserved(_) if allocation.is_device(self.address) => Place::Device,
+                Kind::Reserved(_) => Place::Pinned,
                 Kind::Pinned(..) | Kind::Registered(_) => Place::Pinned,
                 Kind::Pooled(ref pooled) => match pooled.pool().home {
                     Home::Device(_) => Place::Device,
@@ -145,8 +147,29 @@ impl Span {
     /// Whether it is memory at this point of the order of work: allocated, and not freed.
     pub(crate) fn is_allocated(&self) -> bool {
         match &self.hold {
-            Hold::Allocation(allocation) => allocation.is_usable() || self.is_anothers_now(allocation),
+            Hold::Allocation(allocation) => {
+                let usable = allocation.is_usable() && self.is_mapped(allocation);
+                usable || self.is_anothers_now(allocation)
+            }
             Hold::Staged(_) | Hold::Caller => !self.bytes.is_null(),
+        }
+    }
+
+    /// Whether memory is behind all of it, of virtual memory.
+    fn is_mapped(&self, allocation: &Allocation) -> bool {
+        let offset = self.address - allocation.address;
+        allocation.reserved().is_none_or(|reserved| reserved.covers(offset, self.size))
+    }
+
+    /// Whether a device may use all of it, of virtual memory: it was told so.
+    pub(crate) fn admits(&self, device: Device, writes: bool) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => {
+                let offset = self.address - allocation.address;
+                let reserved = allocation.reserved();
+                reserved.is_none_or(|reserved| reserved.admits(device, offset, self.size, writes))
+            }
+            Hold::Staged(_) | Hold::Caller => true,
         }
     }
 
@@ -187,7 +210,9 @@ impl Span {
     /// Whose memory it is, if it is a device's; `None` for the host's, and for managed memory.
     pub(crate) fn device(&self) -> Option<Device> {
         match &self.hold {
-            Hold::Allocation(allocation) if self.place() == Place::Device => Some(allocation.device()),
+            Hold::Allocation(allocation) if self.place() == Place::Device => {
+                Some(allocation.device(self.address))
+            }
             _ => None,
         }
     }
@@ -237,7 +262,7 @@ impl Span {
     pub(crate) fn check_access(&self, context: &Activation) -> Result<(), CUresult> {
         let refused = match &self.hold {
             Hold::Allocation(allocation) => {
-                access::access(context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_NONE
+                access::access(context, allocation, self.address) == CU_MEM_ACCESS_FLAGS_PROT_NONE
             }
             Hold::Staged(_) | Hold::Caller => false,
         };
@@ -308,7 +333,7 @@ fn check_admitted(allocation: &Allocation) -> Result<(), CUresult> {
         Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Host | Home::Node),
         _ => false,
     };
-    let refused = of_host && !access::is_in_reach(allocation);
+    let refused = of_host && !access::is_in_reach(allocation, allocation.address);
     if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
 }
 

@@ -1,8 +1,10 @@
 //! Every allocation and registration, by address.
 
 use super::graph_memory::{GraphMemory, release_kept};
+use super::location::Location;
 use super::pages::Pages;
 use super::pool::{Home, Pooled};
+use super::vmm::reserved::Reserved;
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use crate::driver::context::{self, Activation};
 use crate::driver::device::Device;
@@ -33,6 +35,8 @@ pub(crate) enum Kind {
     Registered(u32),
     /// Memory of host and devices.
     Managed(#[allow(dead_code)] HostPages), // held for its drop
+    /// Addresses behind which a program puts memory and takes it away.
+    Reserved(Reserved),
 }
 
 /// A range of addresses that the driver knows.
@@ -109,7 +113,10 @@ impl Allocation {
     pub(crate) fn locate(&self, address: usize, size: usize) -> Result<*mut u8, CUresult> {
         let offset = address.checked_sub(self.address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         let end = offset.checked_add(size).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        if end > self.size { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(self.bytes.wrapping_add(offset)) }
+        if end > self.size || self.reserved().is_some_and(|reserved| !reserved.covers(offset, size)) {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        Ok(self.bytes.wrapping_add(offset))
     }
 
     /// What a report of all that lives says of it.
@@ -124,6 +131,10 @@ impl Allocation {
             Kind::Variable(_) => return None, // its library or module is shown
             Kind::Pinned(..) => live::PINNED_MEMORY,
             Kind::Registered(_) => live::REGISTERED_MEMORY,
+            Kind::Reserved(_) => {
+                let (kind, name, bytes) = (live::ADDRESS_RANGE, self.address, self.size);
+                return Some(live::Object { kind, name, bytes, device: None, context: None });
+            }
         };
         Some(live::Object { bytes: self.size, ..self.owner.report(kind, self.address) })
     }
@@ -160,18 +171,35 @@ impl Allocation {
         self.bytes as usize == self.address
     }
 
-    pub(crate) fn is_device(&self) -> bool {
+    /// Whether it is a device's memory, at an address of it.
+    pub(crate) fn is_device(&self, address: usize) -> bool {
         match &self.kind {
+            Kind::Reserved(_) => self.mapped_place(address).is_none_or(|place| place.device().is_some()),
             Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) | Kind::Managed(_) => true,
             Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Device(_) | Home::Managed(_)),
             Kind::Pinned(..) | Kind::Registered(_) => false,
         }
     }
 
-    /// Whose memory it is: a pool's device may be another one than that of the stream which it was allocated in.
-    pub(crate) fn device(&self) -> Device {
+    /// Where the memory is that was put behind an address.
+    fn mapped_place(&self, address: usize) -> Option<Location> {
+        let (_, mapping) = self.reserved()?.mapping(address.checked_sub(self.address)?)?;
+        Some(mapping.memory.properties.place)
+    }
+
+    /// What it is to virtual memory, if it is some.
+    pub(crate) fn reserved(&self) -> Option<&Reserved> {
+        match &self.kind {
+            Kind::Reserved(reserved) => Some(reserved),
+            _ => None,
+        }
+    }
+
+    /// Whose memory it is, at an address of it: a pool's device may be another one than that of the stream which it was allocated in.
+    pub(crate) fn device(&self, address: usize) -> Device {
         let of_pool = match &self.kind {
             Kind::Pooled(pooled) => pooled.pool().home.device(),
+            Kind::Reserved(_) => self.mapped_place(address).and_then(Location::device),
             Kind::Graph(memory) => Some(memory.device()),
             _ => None,
         };
@@ -246,8 +274,20 @@ pub(crate) fn insert_disjoint(allocation: Arc<Allocation>) -> Result<(), Arc<All
     Ok(())
 }
 
-/// The allocation that the address lies in.
+/// The allocation that the address lies in; none where an address is reserved and nothing is mapped.
 pub(crate) fn find(address: usize) -> Option<Arc<Allocation>> {
+    let is_memory = |found: &Arc<Allocation>| {
+        found.reserved().is_none_or(|reserved| reserved.covers(address - found.address, 1))
+    };
+    entry(address).filter(is_memory)
+}
+
+/// The reservation of a program's that the address lies in.
+pub(crate) fn find_reserved(address: usize) -> Option<Arc<Allocation>> {
+    entry(address).filter(|found| found.reserved().is_some())
+}
+
+fn entry(address: usize) -> Option<Arc<Allocation>> {
     let table = TABLE.read();
     let (_, allocation) = table.range(..=address).next_back()?;
     (address - allocation.address < allocation.size).then(|| Arc::clone(allocation))
@@ -309,6 +349,9 @@ pub(crate) fn neighbourhood(address: usize) -> String {
     const NEAR: usize = 1 << 30;
     if find(address).is_some() {
         return "that is freed, or another device's without access to it".to_owned();
+    }
+    if find_reserved(address).is_some() {
+        return "that is reserved, and no memory is mapped there".to_owned();
     }
     let table = TABLE.read();
     let below =

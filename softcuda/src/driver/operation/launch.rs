@@ -3,7 +3,7 @@
 use super::Action;
 use crate::abi::reach;
 use crate::abi::sys::{
-    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUDA_ERROR_ASSERT,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_ASSERT,
     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC,
     CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_TIMEOUT,
     CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
@@ -165,7 +165,7 @@ impl Memory<'_> {
         if !bounds_are_wide() {
             return None;
         }
-        let (beside, range) = table::gap(address, |one| self.is_in_reach(one))?;
+        let (beside, range) = table::gap(address, |one| self.is_in_reach(one, one.address))?;
         self.hold(beside)?;
         Some(Region {
             start: range.start as u64,
@@ -174,8 +174,9 @@ impl Memory<'_> {
         })
     }
 
-    fn is_in_reach(&self, allocation: &Allocation) -> bool {
-        access::access(self.context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    /// Of memory that may only be read the engine does not learn that a kernel writes it.
+    fn is_in_reach(&self, allocation: &Allocation, address: usize) -> bool {
+        access::access(self.context, allocation, address) != CU_MEM_ACCESS_FLAGS_PROT_NONE
     }
 }
 
@@ -185,7 +186,7 @@ impl Memory<'_> {
 unsafe impl Host for Memory<'_> {
     fn region(&self, address: u64) -> Option<Region> {
         let place = address as usize;
-        let found = table::find_usable(place).filter(|found| self.is_in_reach(found));
+        let found = table::find_usable(place).filter(|found| self.is_in_reach(found, place));
         let Some(allocation) = found else {
             let own = self.context.heap().region(place).or_else(|| self.barrier(address));
             return own.or_else(|| self.gap(place));
@@ -197,9 +198,14 @@ unsafe impl Host for Memory<'_> {
             pages.arrive(pages::touched(page.start, page.len()), self.context.device(), true);
             (start, size) = (allocation.address + page.start, page.len());
         }
+        if let Some(reserved) = allocation.reserved() {
+            // A mapping at a time: access is one's own.
+            let (offset, mapping) = reserved.mapping(place - allocation.address)?;
+            (start, size) = (allocation.address + offset, mapping.size);
+        }
         let bytes = allocation.locate(start, size).ok()?;
         let (end, last) = (start + size, allocation.address + allocation.size);
-        if let Some(gap) = self.gap(end).filter(|_| end == last) {
+        if let Some(gap) = self.gap(end).filter(|_| end == last && allocation.reserved().is_none()) {
             // In one piece, for accesses of some bytes on either side.
             size += gap.size as usize;
         }

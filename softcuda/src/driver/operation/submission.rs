@@ -104,6 +104,10 @@ impl Submission {
         let name = self.operation.action().name();
         let unallocated = self.find(|access| !access.span.is_allocated());
         let elsewhere = || self.find(|access| !access.span.is_attached_to(self.queue));
+        let forbidden = || {
+            let device = self.context.device();
+            self.find(|access| !access.span.admits(device, access.writes))
+        };
         let closed = || {
             let is_lent = |span: &Span| span.is_lent(&self.context);
             self.find(|access| self.lent.contains(&access.span.address()) && !is_lent(access.span))
@@ -113,6 +117,8 @@ impl Submission {
             (self.illegal(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
         } else if let Some(span) = elsewhere() {
             (self.detached(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
+        } else if let Some(span) = forbidden() {
+            (self.forbidden(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
         } else if let Some(span) = closed() {
             (self.closed(name, span), CUDA_ERROR_LAUNCH_FAILED)
         } else if let Some(span) = unreachable() {
@@ -151,6 +157,16 @@ impl Submission {
              another stream; attach it to this one with cuStreamAttachMemAsync",
             self.queue,
             span.address(),
+        )
+    }
+
+    fn forbidden(&self, name: &str, span: &Span) -> String {
+        format!(
+            "illegal address: {name} on stream {} used the memory at {:#x} in a way that device {} may not; allow it with \
+             cuMemSetAccess",
+            self.queue,
+            span.address(),
+            self.context.device().ordinal(),
         )
     }
 

@@ -4,6 +4,7 @@ use crate::driver::device;
 use crate::instruments::complain::complain;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -89,6 +90,48 @@ impl Range {
         Some(Self { window, offset, size, claim: None })
     }
 
+    /// Addresses at a multiple of `alignment`, which is one of `BLOCK`; those at `hint` if they are free. `size` is in whole blocks.
+    pub(crate) fn reserve_at(size: usize, alignment: usize, hint: usize) -> Option<Self> {
+        let window = WINDOW.as_ref()?;
+        let wanted = hint.checked_sub(window.front).filter(|_| hint.is_multiple_of(alignment));
+        let offset = window.ranges.lock().take_aligned(size, alignment, window.front, wanted)?;
+        Some(Self { window, offset, size, claim: None })
+    }
+
+    /// Puts a file's memory behind a part of it, in place of its own bytes; false if the system refuses.
+    pub(crate) fn put(&self, offset: usize, size: usize, file: BorrowedFd<'_>) -> bool {
+        let at = self.part(offset, size);
+        // SAFETY: a part of the back mapping that is this range's alone.
+        unsafe { remap(at, size, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd()) }
+    }
+
+    /// Takes it away: the part has bytes of its own again, all zero.
+    pub(crate) fn take_away(&self, offset: usize, size: usize) -> bool {
+        let (at, rights) = (self.part(offset, size), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: as in `put`. Work that still uses the part finds other bytes there, and no end of the process.
+        unsafe { remap(at, size, rights, libc::MAP_PRIVATE | ANONYMOUS, -1) }
+    }
+
+    /// Lets the host use a file's memory by the device pointers of a part, with these rights; without any if they are none.
+    pub(crate) fn show(&self, offset: usize, size: usize, file: BorrowedFd<'_>, rights: libc::c_int) -> bool {
+        let at = self.part(offset, size) - self.window.back + self.window.front;
+        // SAFETY: a part of the front mapping that is this range's alone, and that nobody may touch but by what this allows.
+        unsafe { remap(at, size, rights, libc::MAP_SHARED, file.as_raw_fd()) }
+    }
+
+    /// The host has nothing at the device pointers of a part.
+    pub(crate) fn hide(&self, offset: usize, size: usize) {
+        let at = self.part(offset, size) - self.window.back + self.window.front;
+        // SAFETY: as in `show`.
+        unsafe { remap(at, size, libc::PROT_NONE, libc::MAP_PRIVATE | ANONYMOUS, -1) };
+    }
+
+    /// Where the bytes of a part are.
+    fn part(&self, offset: usize, size: usize) -> usize {
+        assert!(offset <= self.size && size <= self.size - offset, "a part of the range");
+        self.window.back + self.offset + offset
+    }
+
     /// Bytes, in whole units.
     pub(crate) fn size(&self) -> usize {
         self.size
@@ -122,8 +165,21 @@ pub(crate) fn used(device: usize) -> u64 {
     WINDOW.as_ref().map_or(0, |window| window.used[device].load(Ordering::Relaxed))
 }
 
+const ANONYMOUS: libc::c_int = libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+
+/// Replaces what is mapped at an address.
+///
+/// # Safety
+///
+/// The pages must be the caller's to replace.
+unsafe fn remap(at: usize, size: usize, rights: libc::c_int, flags: libc::c_int, file: RawFd) -> bool {
+    // SAFETY: by this function's contract.
+    let done = unsafe { libc::mmap(at as *mut _, size, rights, flags | libc::MAP_FIXED, file, 0) };
+    done != libc::MAP_FAILED
+}
+
 /// What a GPU maps at once: who may use memory of it may use all.
-const BLOCK: usize = 2 << 20;
+pub(crate) const BLOCK: usize = 2 << 20;
 
 /// The device pointers of the block that one lies in; `None` where there is no device memory.
 pub(crate) fn block(address: usize) -> Option<std::ops::Range<usize>> {
@@ -164,10 +220,12 @@ impl Window {
 
 /// The window's two sides, and their size.
 fn map_twice(size: usize) -> Option<(usize, usize, usize)> {
-    let front = map(size, libc::PROT_NONE)?;
+    // In whole blocks of addresses, as a GPU has them. What is before the first stays, and nobody's.
+    let mapped = map(size.checked_add(BLOCK)?, libc::PROT_NONE)?;
+    let front = mapped.next_multiple_of(BLOCK);
     let Some(back) = map(size, libc::PROT_READ | libc::PROT_WRITE) else {
         // SAFETY: our own mapping, of which nobody knows.
-        unsafe { libc::munmap(front as *mut _, size) };
+        unsafe { libc::munmap(mapped as *mut _, size + BLOCK) };
         return None;
     };
     Some((front, back, size))
@@ -200,18 +258,52 @@ impl Ranges {
 
     fn take(&mut self, size: usize) -> Option<usize> {
         self.take_free(size).or_else(|| {
-            while let Some((start, length)) = self.resting.pop_front() {
-                self.release(start, length);
-            }
+            self.end_rest();
             self.take_free(size)
         })
     }
 
-    /// The first free range that has room. What lies before and behind the room stays free.
+    /// As `take`, where `base` and what is taken are together a multiple of `alignment`; at `wanted` if nothing is in use there.
+    fn take_aligned(
+        &mut self,
+        size: usize,
+        alignment: usize,
+        base: usize,
+        wanted: Option<usize>,
+    ) -> Option<usize> {
+        let there = wanted.and_then(|wanted| {
+            let at = |start| if start <= wanted { wanted } else { usize::MAX };
+            self.take_where(size, at).or_else(|| {
+                self.end_rest();
+                self.take_where(size, at)
+            })
+        });
+        let aligned =
+            |start: usize| base.checked_add(start)?.checked_next_multiple_of(alignment)?.checked_sub(base);
+        let anywhere = |start| aligned(start).unwrap_or(usize::MAX);
+        there.or_else(|| self.take_where(size, anywhere)).or_else(|| {
+            self.end_rest();
+            self.take_where(size, anywhere)
+        })
+    }
+
+    /// What was freed can be taken again.
+    fn end_rest(&mut self) {
+        while let Some((start, length)) = self.resting.pop_front() {
+            self.release(start, length);
+        }
+    }
+
     fn take_free(&mut self, size: usize) -> Option<usize> {
+        self.take_where(size, |start| start.next_multiple_of(alignment(size)))
+    }
+
+    /// Takes the first free range that has room from where `begin` puts it on. What lies before and behind the room stays free.
+    fn take_where(&mut self, size: usize, begin: impl Fn(usize) -> usize) -> Option<usize> {
         let room = |(&start, &length): (&usize, &usize)| {
-            let aligned = start.next_multiple_of(alignment(size));
-            (aligned + size <= start + length).then_some((start, length, aligned))
+            let aligned = begin(start);
+            let end = aligned.checked_add(size)?;
+            (end <= start + length).then_some((start, length, aligned))
         };
         let (start, length, aligned) = self.free.iter().find_map(room)?;
         self.free.remove(&start);
@@ -274,6 +366,20 @@ mod tests {
         assert_eq!(ranges.take(1024), Some(512), "before the page");
         assert_eq!(ranges.take(2 * PAGE), Some(4 * PAGE));
         assert_eq!(ranges.take(PAGE), None, "there are bytes enough, and no page");
+    }
+
+    #[test]
+    fn blocks_begin_where_they_shall_and_at_a_hint_that_was_freed() {
+        const BASE: usize = 3 * PAGE;
+        let mut ranges = Ranges::new(64 * PAGE);
+        let first = ranges.take_aligned(2 * PAGE, 8 * PAGE, BASE, None).unwrap();
+        assert_eq!(first, 5 * PAGE, "with the base, the first multiple");
+        assert_eq!(ranges.take_aligned(PAGE, PAGE, BASE, Some(7 * PAGE)), Some(7 * PAGE));
+        ranges.give(7 * PAGE, PAGE);
+        assert_eq!(ranges.take_aligned(PAGE, PAGE, BASE, Some(7 * PAGE)), Some(7 * PAGE), "it rested");
+        assert_ne!(ranges.take_aligned(PAGE, PAGE, BASE, Some(7 * PAGE)), Some(7 * PAGE), "it is taken");
+        assert_eq!(ranges.take_aligned(128 * PAGE, PAGE, BASE, None), None);
+        assert_eq!(ranges.take_aligned(PAGE, 1 << 62, BASE, None), None, "no such address");
     }
 
     #[test]

@@ -1,0 +1,149 @@
+//! The calls that reserve addresses, put memory behind them, and say who may use it.
+
+use super::location::Location;
+use super::table::{self, Allocation, Kind};
+use super::vmm::physical::Physical;
+use super::vmm::properties::GRANULARITY;
+use super::vmm::reserved::Reserved;
+use crate::abi::Answer;
+use crate::abi::pointer::{In, Out};
+use crate::abi::sys::{
+    CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_OUT_OF_MEMORY,
+    CUdeviceptr_v2, CUmemAccess_flags, CUmemAccessDesc_v1, CUmemGenericAllocationHandle_v1, CUmemLocation,
+    CUresult,
+};
+use crate::driver::context::Activation;
+use crate::driver::device::Device;
+use crate::driver::space::window::Range;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// The reservation that an address lies in.
+fn reservation(address: usize) -> Option<Arc<Allocation>> {
+    table::find_reserved(address)
+}
+
+/// What a part of a reservation is: the reservation, and where the part begins; refuses what is not wholly in one.
+fn part(address: CUdeviceptr_v2, size: usize) -> Result<(Arc<Allocation>, usize), CUresult> {
+    let address = address as usize;
+    let found = reservation(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    let offset = address - found.address;
+    if size > found.size - offset { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok((found, offset)) }
+}
+
+fn reserved(allocation: &Allocation) -> Result<&Reserved, CUresult> {
+    allocation.reserved().ok_or(CUDA_ERROR_INVALID_VALUE)
+}
+
+pub(crate) fn cuMemAddressReserve(
+    ptr: Out<CUdeviceptr_v2>,
+    size: usize,
+    alignment: usize,
+    addr: CUdeviceptr_v2,
+    flags: u64,
+) -> Answer {
+    ptr.check()?;
+    let is_whole = size > 0 && size.is_multiple_of(GRANULARITY);
+    if !is_whole || !(alignment == 0 || alignment.is_power_of_two()) || flags != 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let owner = Device::with_ordinal(0).map(Activation::nobody).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+    let range = Range::reserve_at(size, alignment.max(GRANULARITY), addr as usize);
+    let reserved = Reserved::new(range.ok_or(CUDA_ERROR_OUT_OF_MEMORY)?);
+    let (address, bytes) = (reserved.address(), reserved.bytes());
+    table::insert(Allocation::new(address, size, bytes, Kind::Reserved(reserved), owner));
+    ptr.set(address as u64)
+}
+
+/// Only the whole, and only when nothing is mapped there (measured).
+pub(crate) fn cuMemAddressFree(ptr: CUdeviceptr_v2, size: usize) -> Answer {
+    let found = reservation(ptr as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    if found.address != ptr as usize || found.size != size || !reserved(&found)?.close() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let removed = table::remove(found.address, |kind| matches!(kind, Kind::Reserved(_)));
+    removed.ok_or(CUDA_ERROR_INVALID_VALUE)?.set_freed();
+    Ok(())
+}
+
+/// A part of an allocation cannot be mapped (measured).
+pub(crate) fn cuMemMap(
+    ptr: CUdeviceptr_v2,
+    size: usize,
+    offset: usize,
+    handle: CUmemGenericAllocationHandle_v1,
+    flags: u64,
+) -> Answer {
+    let memory = Physical::of(handle)?;
+    let (found, at) = part(ptr, size)?;
+    if size == 0 || flags != 0 || !at.is_multiple_of(GRANULARITY) {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    if offset != 0 || size < memory.memory.size() {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    if size > memory.memory.size() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    reserved(&found)?.map(at, memory)
+}
+
+pub(crate) fn cuMemUnmap(ptr: CUdeviceptr_v2, size: usize) -> Answer {
+    let (found, at) = part(ptr, size)?;
+    reserved(&found)?.unmap(at, size)
+}
+
+pub(crate) fn cuMemSetAccess(
+    ptr: CUdeviceptr_v2,
+    size: usize,
+    desc: In<CUmemAccessDesc_v1>,
+    count: usize,
+) -> Answer {
+    if count == 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let (found, at) = part(ptr, size)?;
+    let mut access = Vec::new();
+    for i in 0..count {
+        let entry = desc.item(i)?;
+        access.push((place(entry.location)?, flags(entry.flags)?));
+    }
+    reserved(&found)?.set_access(at, size, &access)
+}
+
+fn flags(flags: CUmemAccess_flags) -> Result<CUmemAccess_flags, CUresult> {
+    match flags {
+        CU_MEM_ACCESS_FLAGS_PROT_NONE
+        | CU_MEM_ACCESS_FLAGS_PROT_READ
+        | CU_MEM_ACCESS_FLAGS_PROT_READWRITE => Ok(flags),
+        _ => Err(CUDA_ERROR_INVALID_VALUE),
+    }
+}
+
+/// The place that a caller means.
+fn place(location: CUmemLocation) -> Result<Location, CUresult> {
+    Location::of(location).map_err(|why| match why {
+        CUDA_ERROR_INVALID_DEVICE => CUDA_ERROR_INVALID_DEVICE,
+        _ => CUDA_ERROR_INVALID_VALUE,
+    })
+}
+
+pub(crate) fn cuMemGetAccess(flags: Out<u64>, location: In<CUmemLocation>, ptr: CUdeviceptr_v2) -> Answer {
+    flags.check()?;
+    let place = place(location.get()?)?;
+    let (found, at) = part(ptr, 1)?;
+    let (_, mapping) = reserved(&found)?.mapping(at).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    flags.set(mapping.access_from(place).0 as u64)
+}
+
+pub(crate) fn cuMemRetainAllocationHandle(
+    handle: Out<CUmemGenericAllocationHandle_v1>,
+    addr: *mut c_void,
+) -> Answer {
+    handle.check()?;
+    let (found, at) = part(addr as u64, 1)?;
+    let (_, mapping) = reserved(&found)?.mapping(at).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    mapping.memory.retain();
+    handle.set(mapping.memory.handle())
+}

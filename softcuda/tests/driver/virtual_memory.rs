@@ -1,0 +1,160 @@
+//! Virtual memory beside what a driver was asked (`conformance`): between processes, what lives, and work whose memory is gone.
+
+use crate::common::streams::{ILLEGAL_ADDRESS, free_stream, synchronize};
+use crate::common::{INVALID_VALUE, Library, alone, at, with_context};
+use std::os::fd::AsRawFd as _;
+
+const UNIT: u64 = 2 << 20;
+const FILE: u64 = 1;
+
+/// `CUmemAllocationProp`.
+#[repr(C)]
+struct Wanted {
+    kind: i32,
+    handles: i32,
+    location: i32,
+    id: i32,
+    windows: u64,
+    flags: u64,
+}
+
+/// `CUmemAccessDesc`.
+#[repr(C)]
+struct Access {
+    location: i32,
+    id: i32,
+    flags: i32,
+}
+
+/// Memory of a place that can be given away.
+fn create(cu: &Library, location: i32) -> u64 {
+    let mut wanted = Wanted { kind: 1, handles: FILE as i32, location, id: 0, windows: 0, flags: 0 };
+    let mut handle = 0;
+    assert_eq!(cu.call("cuMemCreate", &[at(&mut handle), UNIT, at(&mut wanted), 0]), 0);
+    handle
+}
+
+/// Maps memory at new addresses, for device 0, and for the host if it is the host's.
+fn map(cu: &Library, handle: u64, of_host: bool) -> u64 {
+    let mut address = 0;
+    assert_eq!(cu.call("cuMemAddressReserve", &[at(&mut address), UNIT, 0, 0, 0]), 0);
+    assert_eq!(cu.call("cuMemMap", &[address, UNIT, 0, handle, 0]), 0);
+    for location in if of_host { &[1, 3][..] } else { &[1] } {
+        let mut access = Access { location: *location, id: 0, flags: 3 };
+        assert_eq!(cu.call("cuMemSetAccess", &[address, UNIT, at(&mut access), 1]), 0);
+    }
+    address
+}
+
+fn read(cu: &Library, address: u64) -> [u8; 4] {
+    let mut bytes = [0u8; 4];
+    assert_eq!(cu.call("cuMemcpyDtoH_v2", &[bytes.as_mut_ptr() as u64, address, 4]), 0);
+    bytes
+}
+
+/// Another process, which has nothing but the descriptor, finds the bytes; and what it writes is found here.
+#[test]
+fn a_descriptor_gives_the_memory_to_another_process() {
+    const INHERITED: &str = "TEST_DESCRIPTOR";
+    if let Ok(descriptor) = std::env::var(INHERITED) {
+        let cu = with_context();
+        let mut handle = 0;
+        let descriptor: u64 = descriptor.parse().expect("a number");
+        assert_eq!(cu.call("cuMemImportFromShareableHandle", &[at(&mut handle), descriptor, FILE]), 0);
+        let address = map(&cu, handle, false);
+        assert_eq!(read(&cu, address), [7; 4]);
+        assert_eq!(cu.call("cuMemsetD8_v2", &[address, 8, UNIT]), 0);
+        return;
+    }
+    alone("a_descriptor_gives_the_memory_to_another_process", &[], || {
+        let cu = with_context();
+        let handle = create(&cu, 1);
+        let address = map(&cu, handle, false);
+        assert_eq!(cu.call("cuMemsetD8_v2", &[address, 7, UNIT]), 0);
+        let mut descriptor = -1i32;
+        assert_eq!(cu.call("cuMemExportToShareableHandle", &[at(&mut descriptor), handle, FILE, 0]), 0);
+        // SAFETY: the export gave it to this process. A duplicate is kept by programs that are started.
+        let inherited = unsafe { libc::dup(descriptor) };
+        let child = std::process::Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", "virtual_memory::a_descriptor_gives_the_memory_to_another_process"])
+            .env(INHERITED, inherited.to_string())
+            .output()
+            .expect("this test starts");
+        assert!(child.status.success(), "{child:?}");
+        assert_eq!(read(&cu, address), [8; 4]);
+    });
+}
+
+#[test]
+fn the_host_uses_its_own_by_the_same_addresses() {
+    alone("the_host_uses_its_own_by_the_same_addresses", &[], || {
+        let cu = with_context();
+        let handle = create(&cu, 3);
+        let address = map(&cu, handle, true);
+        let words = address as *mut [u8; 4];
+        assert_eq!(cu.call("cuMemsetD8_v2", &[address, 3, UNIT]), 0);
+        // SAFETY: memory of the host's, to which it has access.
+        assert_eq!(unsafe { words.read_volatile() }, [3; 4]);
+        // SAFETY: as above.
+        unsafe { words.write_volatile([1, 2, 3, 4]) };
+        assert_eq!(read(&cu, address), [1, 2, 3, 4]);
+    });
+}
+
+#[test]
+fn what_is_held_lives_and_takes_memory() {
+    alone("what_is_held_lives_and_takes_memory", &[], || {
+        let cu = with_context();
+        let used = || {
+            let (mut free, mut total) = (0u64, 0u64);
+            assert_eq!(cu.call("cuMemGetInfo_v2", &[at(&mut free), at(&mut total)]), 0);
+            total - free
+        };
+        let lives = || [cu.live("physical memory"), cu.live("address range")];
+        let handle = create(&cu, 1);
+        assert_eq!((lives(), used()), ([1, 0], UNIT));
+        let address = map(&cu, handle, false);
+        assert_eq!((lives(), used()), ([1, 1], UNIT));
+        assert_eq!(cu.call("cuMemRelease", &[handle]), 0);
+        assert_eq!((lives(), used()), ([0, 1], UNIT), "it is mapped");
+        assert_eq!(cu.call("cuMemUnmap", &[address, UNIT]), 0);
+        assert_eq!((lives(), used()), ([0, 1], 0));
+        assert_eq!(cu.call("cuMemAddressFree", &[address, UNIT]), 0);
+        assert_eq!((lives(), used()), ([0, 0], 0));
+    });
+}
+
+#[test]
+fn work_finds_nothing_where_memory_was_unmapped_before_its_turn() {
+    alone(
+        "work_finds_nothing_where_memory_was_unmapped_before_its_turn",
+        &[("SOFTCUDA_SCHEDULE", "lazy")],
+        || {
+            let cu = with_context();
+            let handle = create(&cu, 1);
+            let address = map(&cu, handle, false);
+            let stream = free_stream(&cu);
+            assert_eq!(cu.call("cuMemsetD8Async", &[address, 1, 16, stream]), 0);
+            assert_eq!(cu.call("cuMemUnmap", &[address, UNIT]), 0);
+            assert_eq!(cu.call("cuMemsetD8Async", &[address, 1, 16, stream]), INVALID_VALUE);
+            assert_eq!(synchronize(&cu, stream), ILLEGAL_ADDRESS);
+        },
+    );
+}
+
+/// What comes from outside is looked at, not believed.
+#[test]
+fn descriptors_of_something_else_are_refused() {
+    alone("descriptors_of_something_else_are_refused", &[], || {
+        const UNKNOWN: i32 = 999;
+        let cu = with_context();
+        // SAFETY: makes files in memory.
+        let plain = unsafe { libc::memfd_create(c"plain".as_ptr(), 0) };
+        let null = std::fs::File::open("/dev/null").expect("there");
+        for descriptor in [plain as u64, null.as_raw_fd() as u64, 1 << 40, u64::MAX, 1000] {
+            let mut handle = 0u64;
+            let answer = cu.call("cuMemImportFromShareableHandle", &[at(&mut handle), descriptor, FILE]);
+            assert_eq!((answer, handle), (UNKNOWN, 0), "{descriptor:#x}");
+        }
+    });
+}
