@@ -26,8 +26,10 @@ impl SharedMemory {
     /// New memory, all zero; `size` is in whole pages. `None` if the system refuses.
     pub(crate) fn new(size: usize, label: Label) -> Option<Self> {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: a text that ends with a zero.
-        let file = own(unsafe { libc::memfd_create(NAME.as_ptr(), flags) })?;
+        // glibc has a function for it since 2.27 only.
+        // SAFETY: a text that ends with a zero, and flags.
+        let made = unsafe { libc::syscall(libc::SYS_memfd_create, NAME.as_ptr(), flags) };
+        let file = own(RawFd::try_from(made).ok()?)?;
         let all = libc::off_t::try_from(size.checked_add(LABEL)?).ok()?;
         // SAFETY: a descriptor of our own.
         if unsafe { libc::ftruncate(file.as_raw_fd(), all) } != 0 {
