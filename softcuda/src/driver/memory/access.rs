@@ -14,6 +14,12 @@ fn current_access(memory: &Allocation, address: usize) -> CUmemAccess_flags {
     context.map_or(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, |context| access(&context, memory, address))
 }
 
+/// What the current context's device was told it may do with virtual memory at an address; nothing where there is none (measured).
+pub(crate) fn told(memory: &Allocation, address: usize) -> CUmemAccess_flags {
+    let context = top().and_then(|context| context.life());
+    context.map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |context| access(&context, memory, address))
+}
+
 /// Whether the calling thread's current context finds memory where it is; everybody does where there is none.
 pub(crate) fn is_in_reach(memory: &Allocation, address: usize) -> bool {
     current_access(memory, address) != CU_MEM_ACCESS_FLAGS_PROT_NONE

@@ -109,6 +109,9 @@ pub(crate) fn cuPointerSetAttribute(
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     let allocation = find(ptr).filter(|a| a.is_device(ptr as usize)).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    if allocation.reserved().is_some() {
+        return Err(CUDA_ERROR_NOT_SUPPORTED); // (measured)
+    }
     capture::check_unsafe()?;
     allocation.sync_operations.store(value != 0, Ordering::Relaxed);
     Ok(())
@@ -141,7 +144,8 @@ fn value(
     ptr: u64,
 ) -> Result<Value, crate::abi::sys::CUresult> {
     let out_of_reach = allocation.is_device(ptr as usize) && allocation.pages.is_none();
-    let (start, size) = mapped(allocation, ptr);
+    let mapping = allocation.mapping(ptr as usize);
+    let (start, size) = allocation.piece(ptr as usize);
     let block = start / BLOCK * BLOCK;
     Ok(match attribute {
         // A graph's is no context's, and neither is a pool's (measured).
@@ -156,11 +160,20 @@ fn value(
         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => {
             Value::Small(u32::from(allocation.sync_operations.load(Ordering::Relaxed)))
         }
+        CU_POINTER_ATTRIBUTE_BUFFER_ID if mapping.is_some() => {
+            Value::Large(mapping.map_or(0, |(_, mapping)| mapping.id))
+        }
+        CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID if mapping.is_some() => {
+            Value::Large(mapping.map_or(0, |(_, mapping)| mapping.memory.id))
+        }
         CU_POINTER_ATTRIBUTE_BUFFER_ID | CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Large(allocation.id),
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Small(allocation.device(ptr as usize).handle() as u32),
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Large(allocation.address as u64),
         CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Large(allocation.size as u64),
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Small(1),
+        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS if allocation.reserved().is_some() => {
+            Value::Small(access::told(allocation, ptr as usize).0 as u32)
+        }
         // Whatever the current context may do (measured).
         CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Small(CU_MEM_ACCESS_FLAGS_PROT_READWRITE.0 as u32),
         CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
@@ -172,7 +185,6 @@ fn value(
             _ => 0,
         }),
         CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => {
-            let mapping = allocation.reserved().and_then(|it| it.mapping(ptr as usize - allocation.address));
             let shareable = mapping.is_some_and(|(_, mapping)| mapping.memory.properties.is_shareable);
             Value::Large(if shareable { CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0 as u64 } else { 0 })
         }
@@ -183,15 +195,6 @@ fn value(
         | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Small(0),
         _ => return Err(CUDA_ERROR_NOT_SUPPORTED),
     })
-}
-
-/// What was mapped in one piece around a pointer: its first address, and bytes.
-fn mapped(allocation: &Allocation, ptr: u64) -> (usize, usize) {
-    let mapping = allocation.reserved().and_then(|it| it.mapping(ptr as usize - allocation.address));
-    match mapping {
-        Some((start, mapping)) => (allocation.address + start, mapping.size),
-        None => (allocation.address, allocation.size),
-    }
 }
 
 fn memory_type(allocation: &Allocation, ptr: u64) -> u32 {

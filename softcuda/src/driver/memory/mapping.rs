@@ -44,7 +44,7 @@ pub(crate) fn cuMemAddressReserve(
     flags: u64,
 ) -> Answer {
     ptr.check()?;
-    let is_whole = size > 0 && size.is_multiple_of(GRANULARITY);
+    let is_whole = size > 0 && size.is_multiple_of(GRANULARITY) && addr.is_multiple_of(GRANULARITY as u64);
     if !is_whole || !(alignment == 0 || alignment.is_power_of_two()) || flags != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
@@ -80,11 +80,8 @@ pub(crate) fn cuMemMap(
     if size == 0 || flags != 0 || !at.is_multiple_of(GRANULARITY) {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    if offset != 0 || size < memory.memory.size() {
+    if offset != 0 || size != memory.memory.size() {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
-    }
-    if size > memory.memory.size() {
-        return Err(CUDA_ERROR_INVALID_VALUE);
     }
     reserved(&found)?.map(at, memory)
 }
@@ -107,7 +104,8 @@ pub(crate) fn cuMemSetAccess(
     let mut access = Vec::new();
     for i in 0..count {
         let entry = desc.item(i)?;
-        access.push((place(entry.location)?, flags(entry.flags)?));
+        let place = Location::of(entry.location).map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
+        access.push((place, flags(entry.flags)?));
     }
     reserved(&found)?.set_access(at, size, &access)
 }
@@ -121,17 +119,9 @@ fn flags(flags: CUmemAccess_flags) -> Result<CUmemAccess_flags, CUresult> {
     }
 }
 
-/// The place that a caller means.
-fn place(location: CUmemLocation) -> Result<Location, CUresult> {
-    Location::of(location).map_err(|why| match why {
-        CUDA_ERROR_INVALID_DEVICE => CUDA_ERROR_INVALID_DEVICE,
-        _ => CUDA_ERROR_INVALID_VALUE,
-    })
-}
-
 pub(crate) fn cuMemGetAccess(flags: Out<u64>, location: In<CUmemLocation>, ptr: CUdeviceptr_v2) -> Answer {
     flags.check()?;
-    let place = place(location.get()?)?;
+    let place = Location::of(location.get()?).map_err(|_| CUDA_ERROR_INVALID_DEVICE)?;
     let (found, at) = part(ptr, 1)?;
     let (_, mapping) = reserved(&found)?.mapping(at).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     flags.set(mapping.access_from(place).0 as u64)

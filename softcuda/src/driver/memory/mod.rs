@@ -13,6 +13,7 @@ pub(crate) mod attachment;
 pub(crate) mod attributes;
 pub(crate) mod graph_allocation;
 pub(crate) mod graph_memory;
+mod identity;
 pub(crate) mod location;
 pub(crate) mod managed;
 pub(crate) mod mapping;

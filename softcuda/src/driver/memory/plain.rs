@@ -128,8 +128,8 @@ pub(crate) fn cuMemGetAddressRange_v2(
     current()?;
     let found = table::find(dptr as usize)
         .filter(|found| found.is_there() && access::is_in_reach(found, dptr as usize));
-    let allocation = found.ok_or(CUDA_ERROR_NOT_FOUND)?;
-    pbase.set_if_wanted(allocation.address as u64);
-    psize.set_if_wanted(allocation.size);
+    let (start, size) = found.ok_or(CUDA_ERROR_NOT_FOUND)?.piece(dptr as usize);
+    pbase.set_if_wanted(start as u64);
+    psize.set_if_wanted(size);
     Ok(())
 }

@@ -182,7 +182,7 @@ impl Span {
     /// Whether calls do not see it as memory, or not any more: its free was called.
     pub(crate) fn is_forgotten(&self) -> bool {
         match &self.hold {
-            Hold::Allocation(allocation) => !is_known(allocation),
+            Hold::Allocation(allocation) => !is_known(allocation) || !self.is_mapped(allocation),
             Hold::Staged(_) | Hold::Caller => self.bytes.is_null(),
         }
     }
@@ -267,6 +267,11 @@ impl Span {
             Hold::Staged(_) | Hold::Caller => false,
         };
         if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+    }
+
+    /// Refuses virtual memory that the context's device may not read, or write if `writes` (measured).
+    pub(crate) fn check_told(&self, context: &Activation, writes: bool) -> Result<(), CUresult> {
+        if self.admits(context.device(), writes) { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
     }
 
     /// Refuses memory of a device's pool that the calling thread's current context has no access to: no other memory is

@@ -1,10 +1,11 @@
 //! Every allocation and registration, by address.
 
 use super::graph_memory::{GraphMemory, release_kept};
+use super::identity;
 use super::location::Location;
 use super::pages::Pages;
 use super::pool::{Home, Pooled};
-use super::vmm::reserved::Reserved;
+use super::vmm::reserved::{Mapping, Reserved};
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use crate::driver::context::{self, Activation};
 use crate::driver::device::Device;
@@ -16,7 +17,7 @@ use crate::instruments::settings::concurrent_managed;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Once};
 
 /// What an allocation is, with what holds its bytes.
@@ -101,8 +102,7 @@ impl Allocation {
     }
 
     fn build(address: usize, size: usize, bytes: *mut u8, kind: Kind, owner: Arc<Activation>) -> Self {
-        static IDS: AtomicU64 = AtomicU64::new(1);
-        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        let id = identity::next();
         let sync_operations = AtomicBool::new(false);
         let state =
             AtomicU8::new(if matches!(kind, Kind::Pooled(_) | Kind::Graph(_)) { PROMISED } else { USABLE });
@@ -183,8 +183,20 @@ impl Allocation {
 
     /// Where the memory is that was put behind an address.
     fn mapped_place(&self, address: usize) -> Option<Location> {
-        let (_, mapping) = self.reserved()?.mapping(address.checked_sub(self.address)?)?;
-        Some(mapping.memory.properties.place)
+        self.mapping(address).map(|(_, mapping)| mapping.memory.properties.place)
+    }
+
+    /// What was put behind an address, and where in the reservation it begins.
+    pub(crate) fn mapping(&self, address: usize) -> Option<(usize, Mapping)> {
+        self.reserved()?.mapping(address.checked_sub(self.address)?)
+    }
+
+    /// The first address and the bytes of what was made in one piece around an address.
+    pub(crate) fn piece(&self, address: usize) -> (usize, usize) {
+        match self.mapping(address) {
+            Some((start, mapping)) => (self.address + start, mapping.size),
+            None => (self.address, self.size),
+        }
     }
 
     /// What it is to virtual memory, if it is some.

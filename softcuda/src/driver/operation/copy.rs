@@ -162,7 +162,7 @@ impl Copy {
         context: &Arc<Activation>,
     ) -> Result<Self, CUresult> {
         let side = |end: End| end.check().and_then(|()| Side::at(end, extent, context));
-        Ok(Self { to: side(to)?, from: side(from)?, extent })
+        Self { to: side(to)?, from: side(from)?, extent }.told(context)
     }
 
     /// A copy of some bytes, at least one. Why an address is refused goes to the log.
@@ -173,7 +173,18 @@ impl Copy {
         context: &Arc<Activation>,
     ) -> Result<Self, CUresult> {
         let extent = Extent::of_bytes(size);
-        Ok(Self { to: Side::at(to, extent, context)?, from: Side::at(from, extent, context)?, extent })
+        Self { to: Side::at(to, extent, context)?, from: Side::at(from, extent, context)?, extent }
+            .told(context)
+    }
+
+    /// Refuses virtual memory that the context's device may not use so. Peer copies find a way.
+    fn told(self, context: &Activation) -> Result<Self, CUresult> {
+        for (side, writes) in [(&self.to, true), (&self.from, false)] {
+            if !matches!(side.end.reach, Reach::Any) {
+                side.span.check_told(context, writes)?;
+            }
+        }
+        Ok(self)
     }
 
     /// Reads the source now, so that the caller's memory is not needed any more.

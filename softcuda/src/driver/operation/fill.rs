@@ -51,6 +51,7 @@ impl Fill {
     pub(crate) fn new(parameters: Parameters, context: &Activation) -> Result<Self, CUresult> {
         let fill = Self::anywhere(parameters)?;
         fill.span.check_access(context)?;
+        fill.span.check_told(context, true)?;
         Ok(fill)
     }
 

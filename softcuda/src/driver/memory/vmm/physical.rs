@@ -8,13 +8,16 @@ use crate::abi::sys::{
     CUmemGenericAllocationHandle_v1, CUresult,
 };
 use crate::driver::handle::{Object, Table};
-use crate::driver::memory::pool;
+use crate::driver::memory::{identity, pool};
 use crate::driver::space::shared::SharedMemory;
 use crate::driver::space::window::Claim;
 use crate::instruments::live;
-use parking_lot::Mutex;
-use std::sync::Arc;
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
 
+/// All there is, by its handle.
+static ALL: RwLock<BTreeMap<usize, Weak<Physical>>> = RwLock::new(BTreeMap::new());
 /// What programs hold by a handle.
 static CREATED: Table<Physical> = Table::new();
 
@@ -23,6 +26,8 @@ pub(crate) struct Physical {
     handle: usize,
     pub(crate) memory: SharedMemory,
     pub(crate) properties: Properties,
+    /// Which memory it is, wherever it is mapped.
+    pub(crate) id: u64,
     /// How many releases its handle needs.
     claims: Mutex<usize>,
     #[allow(dead_code)] // held for its drop
@@ -61,7 +66,15 @@ impl Physical {
     }
 
     fn add(memory: SharedMemory, properties: Properties, claim: Option<Claim>) -> Arc<Self> {
-        CREATED.add(|handle| Self { handle, memory, properties, claims: Mutex::new(1), claim })
+        let (id, claims) = (identity::next(), Mutex::new(1));
+        let added = CREATED.add(|handle| Self { handle, memory, properties, id, claims, claim });
+        ALL.write().insert(added.handle, Arc::downgrade(&added));
+        added
+    }
+
+    /// What a handle means that may have been released: while the memory is mapped somewhere, it is still known (measured).
+    fn known(handle: CUmemGenericAllocationHandle_v1) -> Result<Arc<Self>, CUresult> {
+        ALL.read().get(&(handle as usize)).and_then(Weak::upgrade).ok_or(CUDA_ERROR_INVALID_VALUE)
     }
 
     /// What a caller's handle means.
@@ -92,6 +105,12 @@ impl Physical {
     }
 }
 
+impl Drop for Physical {
+    fn drop(&mut self) {
+        ALL.write().remove(&self.handle);
+    }
+}
+
 pub(crate) fn cuMemCreate(
     handle: Out<CUmemGenericAllocationHandle_v1>,
     size: usize,
@@ -117,5 +136,5 @@ pub(crate) fn cuMemGetAllocationPropertiesFromHandle(
     handle: CUmemGenericAllocationHandle_v1,
 ) -> Answer {
     prop.check()?;
-    prop.set(Physical::of(handle)?.properties.tell())
+    prop.set(Physical::known(handle)?.properties.tell())
 }

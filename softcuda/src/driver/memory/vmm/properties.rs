@@ -3,8 +3,9 @@
 use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{
-    CU_MEM_ALLOC_GRANULARITY_MINIMUM, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, CU_MEM_ALLOCATION_TYPE_PINNED,
-    CU_MEM_HANDLE_TYPE_FABRIC, CU_MEM_HANDLE_TYPE_NONE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+    CU_MEM_ALLOC_GRANULARITY_MINIMUM, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, CU_MEM_ALLOCATION_COMP_GENERIC,
+    CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_HANDLE_TYPE_FABRIC, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+    CU_MEM_HANDLE_TYPE_WIN32, CU_MEM_HANDLE_TYPE_WIN32_KMT, CU_MEM_LOCATION_TYPE_HOST,
     CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED,
     CUmemAllocationGranularity_flags, CUmemAllocationHandleType, CUmemAllocationProp_v1,
     CUmemAllocationProp_v1_allocFlags, CUmemLocation, CUmemLocation_v1_u4, CUresult,
@@ -20,6 +21,10 @@ pub(crate) const GRANULARITY: usize = BLOCK;
 /// The version that brought memory of a NUMA node.
 const NODES_SINCE: u32 = 12020;
 
+/// The version that brought memory of the host at large, which is that of a node (measured), and is not shared.
+const HOST_SINCE: u32 = 13000;
+
+const WINDOWS: i32 = CU_MEM_HANDLE_TYPE_WIN32.0 | CU_MEM_HANDLE_TYPE_WIN32_KMT.0;
 const FILES: i32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
 
 /// What can be asked for, and had.
@@ -40,17 +45,23 @@ impl Properties {
         let place = match Location::of(asked.location) {
             Ok(place @ Location::Device(_)) => place,
             Ok(place @ Location::Node) if version() >= NODES_SINCE => place,
+            Ok(Location::Host) if version() >= HOST_SINCE => Location::Node,
             Ok(_) | Err(CUDA_ERROR_INVALID_VALUE) => return Err(CUDA_ERROR_INVALID_VALUE),
             Err(_) => return Err(CUDA_ERROR_INVALID_DEVICE),
         };
-        let is_shareable = match asked.requestedHandleTypes {
-            CU_MEM_HANDLE_TYPE_NONE => false,
-            CUmemAllocationHandleType(FILES) => true,
-            CU_MEM_HANDLE_TYPE_FABRIC => return Err(CUDA_ERROR_NOT_SUPPORTED),
-            _ => return Err(CUDA_ERROR_INVALID_VALUE),
-        };
-        // No device says that others' devices reach its memory.
-        if asked.allocFlags.gpuDirectRDMACapable != 0 {
+        let handles = asked.requestedHandleTypes.0;
+        let is_shareable = handles & FILES != 0;
+        let is_at_large = asked.location.type_ == CU_MEM_LOCATION_TYPE_HOST;
+        if handles & WINDOWS != 0 || is_at_large && is_shareable || !asked.win32HandleMetaData.is_null() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let flags = asked.allocFlags;
+        let is_known = i32::from(flags.compressionType) <= CU_MEM_ALLOCATION_COMP_GENERIC.0;
+        if !is_known || flags.reserved != [0; 4] {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        // No device says that it has a fabric, or that others' devices reach its memory.
+        if handles & CU_MEM_HANDLE_TYPE_FABRIC.0 != 0 || flags.gpuDirectRDMACapable != 0 {
             return Err(CUDA_ERROR_NOT_SUPPORTED);
         }
         Ok(Self { place, is_shareable })
@@ -104,7 +115,8 @@ pub(crate) fn cuMemGetAllocationGranularity(
     option: CUmemAllocationGranularity_flags,
 ) -> Answer {
     granularity.check()?;
-    Properties::of(&prop.get()?)?;
+    // Whatever is asked for (measured).
+    prop.get()?;
     match option {
         CU_MEM_ALLOC_GRANULARITY_MINIMUM | CU_MEM_ALLOC_GRANULARITY_RECOMMENDED => {
             granularity.set(GRANULARITY)

@@ -8,6 +8,7 @@ use crate::abi::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_OUT_OF_MEMORY, CUmemAccess_flags,
 };
 use crate::driver::device::Device;
+use crate::driver::memory::identity;
 use crate::driver::memory::location::Location;
 use crate::driver::space::window::Range;
 use parking_lot::RwLock;
@@ -29,6 +30,8 @@ type Mappings = BTreeMap<usize, Mapping>;
 pub(crate) struct Mapping {
     pub(crate) memory: Arc<Physical>,
     pub(crate) size: usize,
+    /// Each mapping has another one (measured).
+    pub(crate) id: u64,
     /// What devices may do, by ordinal; nothing those that are not there.
     devices: BTreeMap<usize, CUmemAccess_flags>,
     /// What the host may do.
@@ -121,19 +124,19 @@ impl Reserved {
             return Err(CUDA_ERROR_OUT_OF_MEMORY);
         }
         let (devices, host) = (BTreeMap::new(), CU_MEM_ACCESS_FLAGS_PROT_NONE);
-        mappings.insert(offset, Mapping { memory, size, devices, host });
+        mappings.insert(offset, Mapping { memory, size, id: identity::next(), devices, host });
         Ok(())
     }
 
-    /// Takes away what is behind some addresses, which must be whole mappings, one after the other.
+    /// Takes away what is behind some addresses, which must be whole mappings; between them may be nothing (measured).
     pub(crate) fn unmap(&self, offset: usize, size: usize) -> Answer {
         let mut state = self.mappings.write();
         let mappings = state.as_mut().ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        let parts = whole(mappings, offset, size).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let parts = inside(mappings, offset, size).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         if !self.range.take_away(offset, size) {
             return Err(CUDA_ERROR_OUT_OF_MEMORY);
         }
-        let gone: Vec<_> = parts.iter().filter_map(|(start, _)| mappings.remove_entry(start)).collect();
+        let gone: Vec<_> = parts.iter().filter_map(|start| mappings.remove_entry(start)).collect();
         for (start, mapping) in &gone {
             if mapping.host != CU_MEM_ACCESS_FLAGS_PROT_NONE {
                 self.range.hide(*start, mapping.size);
@@ -192,6 +195,18 @@ impl Reserved {
 fn overlaps(mappings: &Mappings, offset: usize, size: usize) -> bool {
     let before = mappings.range(..offset + size).next_back();
     before.is_some_and(|(start, mapping)| start + mapping.size > offset)
+}
+
+/// The mappings that have some of these addresses; `None` where one has others, too.
+fn inside(mappings: &Mappings, offset: usize, size: usize) -> Option<Vec<usize>> {
+    let end = offset.checked_add(size).filter(|_| size > 0 && size.is_multiple_of(GRANULARITY))?;
+    let before = mappings.range(..offset).next_back();
+    let last = mappings.range(offset..end).next_back();
+    let reaches = |found: Option<(&usize, &Mapping)>, place| {
+        found.is_some_and(|(start, mapping)| start + mapping.size > place)
+    };
+    let is_whole = !reaches(before, offset) && !reaches(last, end);
+    is_whole.then(|| mappings.range(offset..end).map(|(start, _)| *start).collect())
 }
 
 /// The mappings that are these addresses, each with its size; `None` where one is not whole, or there is a gap.

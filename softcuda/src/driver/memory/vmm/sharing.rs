@@ -5,21 +5,16 @@ use super::properties::Properties;
 use crate::abi::Answer;
 use crate::abi::pointer::Out;
 use crate::abi::sys::{
-    CU_MEM_HANDLE_TYPE_FABRIC, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE,
-    CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_UNKNOWN, CUmemAllocationHandleType,
-    CUmemGenericAllocationHandle_v1,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OPERATING_SYSTEM,
+    CUDA_ERROR_UNKNOWN, CUmemAllocationHandleType, CUmemGenericAllocationHandle_v1,
 };
 use crate::driver::space::shared::SharedMemory;
 use std::ffi::c_void;
 use std::os::fd::{IntoRawFd, RawFd};
 
-/// Refuses every way but by a file descriptor.
+/// Refuses every way but by a file descriptor: no memory is created for another one.
 fn check(kind: CUmemAllocationHandleType) -> Answer {
-    match kind {
-        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => Ok(()),
-        CU_MEM_HANDLE_TYPE_FABRIC => Err(CUDA_ERROR_NOT_SUPPORTED),
-        _ => Err(CUDA_ERROR_INVALID_VALUE),
-    }
+    if kind == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
 }
 
 pub(crate) fn cuMemExportToShareableHandle(
