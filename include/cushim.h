@@ -5050,13 +5050,18 @@ cushim_status cushim_graph_get_id(cushim_graph graph, uint32_t *id);
  * Creates a copy of a graph (`cuGraphClone`), with all graphs below it and the labels of the nodes. The copy keeps
  * what the original keeps, on its own account.
  *
+ * While the copy exists, or an exec made from it, a graph that has conditional nodes and is the original, or contains
+ * it, cannot be instantiated (measured on driver 580, which crashes there). A copy that `cushim_graph_add_child` makes
+ * does not count.
+ *
  * @param[in] graph The graph; also a child graph.
  * @param[out, owned] clone The copy.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if one of its kernels sets a condition of a graph around it;
  *   `CUDA_ERROR_NOT_SUPPORTED` (801) for a graph that allocates memory or has conditional nodes.
  * @driver any
  */
-cushim_status cushim_graph_clone(cushim_graph graph, cushim_graph *clone);
+cushim_status cushim_graph_clone(cushim_graph graph,
+                                 cushim_graph *clone);
 
 /*
  * Returns the node of a clone that stands for a node of the original (`cuGraphNodeFindInClone`).
@@ -5858,7 +5863,8 @@ cushim_status cushim_node_get_memory_operations(cushim_node node,
  * @param[inout, nullable, on_failure] result Receives the reason if the call fails.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_UNSUPPORTED` for
  *   an option that is younger than the driver; `CUDA_ERROR_NOT_SUPPORTED` (801), also for a second exec, while the
- *   first exists, of a graph that allocates memory or has conditional nodes.
+ *   first exists, of a graph that allocates memory or has conditional nodes; and for a graph with conditional nodes
+ *   while a clone of it exists, or a clone of a graph in it.
  * @driver any
  */
 cushim_status cushim_exec_create(cushim_graph graph,

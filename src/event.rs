@@ -88,6 +88,11 @@ impl HasNative for Event {
     fn is_listed(&mut self) -> bool {
         *self.listed.get_mut()
     }
+
+    #[inline]
+    fn was_captured(&self) -> bool {
+        self.may_have_been_captured()
+    }
 }
 
 impl Event {

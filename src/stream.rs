@@ -93,6 +93,11 @@ impl HasNative for Stream {
     fn known() -> &'static Registry<Self> {
         &KNOWN
     }
+
+    #[inline]
+    fn was_captured(&self) -> bool {
+        self.has_been_captured()
+    }
 }
 
 impl Stream {

@@ -1,5 +1,6 @@
 //! Graphs below nodes.
 
+use super::clones::Clones;
 use super::definition::{GraphObject, GraphState, State, Tree};
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
@@ -30,6 +31,7 @@ pub(super) fn list_below(
         edges_edited: 0,
         is_cut: false,
         captured_by: None,
+        clones: Clones::default(),
     };
     tree.list_inner(state, graph)
 }

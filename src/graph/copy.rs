@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 impl Graph {
     /// A clone of the graph, which keeps what the original keeps, on its own account. (`clone` itself gives another hold on the same
-    /// graph.)
+    /// graph.) While it exists, a graph that has conditional nodes and is the original, or holds it, is not instantiated.
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the graph was removed; [`Status::INVALID_ARGUMENT`] if one of its kernels sets a condition of a graph
@@ -46,6 +46,9 @@ impl Graph {
         })?;
         let copy = Self::new(tree.context(), native, Ownership::Owned);
         state.has_relatives = true;
+        let mut there = copy.definition.tree.lock();
+        state.graph_mut(self.object.id).clones.add(&mut there.graph_mut(GraphId::ROOT).clones);
+        drop(there);
         let known = Known::of(tree, &mut state, self.object.id);
         drop(state);
         let copied = &copy.definition.tree;

@@ -35,6 +35,7 @@ mod builder;
 mod by_address;
 mod by_node;
 mod child;
+mod clones;
 mod condition;
 mod conditional;
 mod copy;

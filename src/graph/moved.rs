@@ -24,7 +24,8 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
         match id {
             GraphId::ROOT => {
                 copy_label(&graph.object, &state.graph(below).object);
-                state.graph_mut(below).is_cut = graph.is_cut;
+                let here = state.graph_mut(below);
+                (here.is_cut, here.clones) = (graph.is_cut, graph.clones);
             }
             _ => moved.list_graph(tree, state, id, graph),
         }

@@ -1,5 +1,6 @@
 //! A definition: a graph with all graphs below it, under one lock.
 
+use super::clones::Clones;
 use super::definition::{Definition, GraphObject, GraphState, NodeObject, NodeState, State, Tree};
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
@@ -83,6 +84,7 @@ impl Tree {
             edges_edited: 0,
             is_cut: false,
             captured_by: None,
+            clones: Clones::default(),
         };
         tree.lock().list_graph(root);
         (definition, object)

@@ -9,6 +9,7 @@ use super::handle::Object;
 use super::owning::{Ownership, Owning, Taking};
 use super::registry::Registry;
 use super::release::report;
+use crate::driver::calls::graph::capture::ends_alone;
 use crate::driver::{CallError, Driver};
 use std::convert::Infallible;
 use std::fmt;
@@ -88,6 +89,11 @@ pub(crate) trait HasNative: Object + fmt::Display {
     fn is_listed(&mut self) -> bool {
         true
     }
+
+    /// Whether a capture of this library's has it, or had it.
+    fn was_captured(&self) -> bool {
+        false
+    }
 }
 
 /// The object of a native handle that somebody else made: the one that there is, or a new one that borrows it. Of a place that is gone, the
@@ -136,16 +142,28 @@ pub(crate) fn end<T: HasNative>(object: &mut T) {
     if !owned {
         return;
     }
+    let was_captured = object.was_captured();
     if is_inside() {
-        return end_later(handle, place, object);
+        return end_later(handle, place, object, was_captured);
     }
-    report(place.driver(), destroy(handle, place.as_ref(), object));
+    report(place.driver(), end_now(handle, place.as_ref(), object, was_captured));
 }
 
 #[cold]
-fn end_later<H: Handle>(handle: H, place: &Arc<H::Place>, object: &dyn Subject) {
+fn end_later<H: Handle>(handle: H, place: &Arc<H::Place>, object: &dyn Subject, was_captured: bool) {
     let (driver, place) = (place.driver().clone(), Arc::clone(place));
-    release(&driver, object, move |object| destroy(handle, place.as_ref(), object));
+    release(&driver, object, move |object| end_now(handle, place.as_ref(), object, was_captured));
+}
+
+#[inline]
+fn end_now<H: Handle>(
+    handle: H,
+    place: &H::Place,
+    object: &dyn Subject,
+    was_captured: bool,
+) -> Result<(), Error> {
+    let _alone = was_captured.then(ends_alone);
+    destroy(handle, place, object)
 }
 
 /// Destroys a handle, unless it went with its place.

@@ -3,6 +3,7 @@
 use super::{Captured, Operation, Traits, capture};
 use crate::context::Context;
 use crate::driver::CallError;
+use crate::driver::calls::graph::capture::ends_alone;
 use crate::event::{Event, EventOptions};
 use crate::object::error::{Error, Status};
 use crate::stream::{Stream, StreamOptions};
@@ -97,7 +98,10 @@ fn record(event: &Event, stream: &Stream) -> Result<(), Error> {
 #[cold]
 fn record_under_lock(event: &Event, stream: &Stream) -> Result<(), Error> {
     let mut mark = event.held_mark();
+    // The driver takes it from the capture that has recorded it last.
+    let alone = ends_alone();
     record(event, stream)?;
+    drop(alone);
     event.was_recorded();
     mark.is_not_captured();
     Ok(())

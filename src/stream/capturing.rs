@@ -18,6 +18,8 @@ const OURS: u8 = 1;
 const ASK: u8 = 2;
 /// A builder has made the stream for itself: an operation that is meant for its capture is not done when that is over.
 const OF_BUILDER: u8 = 4;
+/// A capture of this library's has the stream, or had it.
+const HAS_BEEN: u8 = 8;
 
 /// What is known of captures of a stream.
 pub(super) struct Capturing {
@@ -57,7 +59,13 @@ impl Stream {
     /// Whether the stream may be under capture: if not, nobody need be asked.
     #[inline]
     pub(crate) fn may_be_capturing(&self) -> bool {
-        self.capturing.state.load(Relaxed) != 0
+        self.capturing.state.load(Relaxed) & !HAS_BEEN != 0
+    }
+
+    /// Whether a capture of this library's has it, or had it.
+    #[inline]
+    pub(super) fn has_been_captured(&self) -> bool {
+        self.capturing.state.load(Relaxed) & HAS_BEEN != 0
     }
 
     /// Whether a capture of this library's has it, or is about to.
@@ -182,7 +190,7 @@ impl Stream {
         }
         // Asked of a stream under capture, the driver would invalidate that.
         let is_blocking = self.is_default() || !self.here(RawStream::is_non_blocking)?;
-        let state = self.capturing.state.fetch_or(OURS, SeqCst);
+        let state = self.capturing.state.fetch_or(OURS | HAS_BEEN, SeqCst);
         match begin(Blocking(is_blocking)) {
             Ok(Some((begun, capture))) => {
                 slot.put(Some(capture));
@@ -203,7 +211,7 @@ impl Stream {
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return false;
         }
-        self.capturing.state.fetch_or(OURS, SeqCst);
+        self.capturing.state.fetch_or(OURS | HAS_BEEN, SeqCst);
         slot.put(Some(capture));
         true
     }

@@ -144,7 +144,8 @@ fn told(
 /// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_UNSUPPORTED` for
 ///   an option that is younger than the driver; `CUDA_ERROR_NOT_SUPPORTED` (801), also for a second exec, while the
-///   first exists, of a graph that allocates memory or has conditional nodes.
+///   first exists, of a graph that allocates memory or has conditional nodes; and for a graph with conditional nodes
+///   while a clone of it exists, or a clone of a graph in it.
 /// @driver any
 ///
 /// # Safety

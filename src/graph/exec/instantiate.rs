@@ -153,7 +153,8 @@ impl Exec {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another, and for a stream that is being captured; the driver's, also for a second instance, while the first
-    /// exists, of a graph that allocates memory or has conditional nodes. The failure says the driver's reason, and which node it
+    /// exists, of a graph that allocates memory or has conditional nodes, and for one with conditional nodes while there is a clone of it, or
+    /// of a graph in it. The failure says the driver's reason, and which node it
     /// blames.
     pub fn create(
         graph: &Graph,
@@ -192,6 +193,7 @@ impl Graph {
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
         conditional::cure(tree, &mut state)?;
+        self.check_clones(&state)?;
         let conditions = state.conditions.iter().filter_map(|condition| condition.native);
         let instance = Instance::new(state.made(), state.edges_edited(), conditions);
         let failed = |error| tree.failed(error, self.object.as_ref());

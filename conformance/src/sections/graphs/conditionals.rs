@@ -120,6 +120,15 @@ pub(super) fn branch(s: &Scene) -> Given<Branch> {
     Ok(Branch { graph, node, body: bodies[0] })
 }
 
+/// A graph with a child graph, of which there is a clone, and with an IF beside it; and the clone.
+fn beside_cloned(s: &Scene) -> Given<(CUgraph, CUgraph)> {
+    let graph = s.graph_of(&[Work::Child(s.graph_of(&[Work::Empty])?)])?;
+    let clone = s.clone_of(s.inner(s.first(graph)?)?)?;
+    let condition = s.condition(graph, 0, 0)?;
+    use_of(s, graph, condition).given("adding an IF")?;
+    Ok((graph, clone))
+}
+
 /// What adding an IF with this condition answers.
 pub(super) fn use_of(s: &Scene, graph: CUgraph, condition: CUgraphConditionalHandle) -> Answer {
     let mut node = null_mut();
@@ -185,6 +194,44 @@ const USES: &[Question] = &[
         s.condition(graph, 0, 0)?;
         let answer = call!(s.cu, cuGraphClone_10000(&raw mut clone, graph));
         Ok(answer.and(|| s.instantiate(clone)))
+    }),
+    ("IF in a graph with a clone: instantiate, after the clone", |s| {
+        let graph = s.graph_of(&[Work::Empty])?;
+        let clone = s.clone_of(graph)?;
+        let answers =
+            [use_of(s, graph, s.condition(graph, 0, 0)?), s.instantiate(graph), s.instantiate(clone)];
+        s.destroy(clone)?;
+        Ok(Answer::all([Answer::all(answers), s.instantiate(graph)]))
+    }),
+    ("IF in a clone: instantiate it, the original", |s| {
+        let graph = s.graph_of(&[Work::Empty])?;
+        let clone = s.clone_of(graph)?;
+        Ok(Answer::all([
+            use_of(s, clone, s.condition(clone, 0, 0)?),
+            s.instantiate(clone),
+            s.instantiate(graph),
+        ]))
+    }),
+    ("IF beside a child with a clone: instantiate", |s| {
+        let (graph, _clone) = beside_cloned(s)?;
+        Ok(s.instantiate(graph))
+    }),
+    ("  the clone destroyed before", |s| {
+        let (graph, clone) = beside_cloned(s)?;
+        s.destroy(clone)?;
+        Ok(s.instantiate(graph))
+    }),
+    ("  the clone copied into the graph and destroyed", |s| {
+        let (graph, clone) = beside_cloned(s)?;
+        s.node(graph, &[], Work::Child(clone))?;
+        s.destroy(clone)?;
+        Ok(s.instantiate(graph))
+    }),
+    ("IF beside a child whose source has a clone", |s| {
+        let source = s.graph_of(&[Work::Empty])?;
+        s.clone_of(source)?;
+        let graph = s.graph_of(&[Work::Child(source)])?;
+        Ok(Answer::all([use_of(s, graph, s.condition(graph, 0, 0)?), s.instantiate(graph)]))
     }),
     ("embed a graph with an unused handle, instantiate", |s| {
         let (child, graph, mut node) = (s.graph_of(&[Work::Empty])?, s.graph()?, null_mut());

@@ -6,6 +6,7 @@ use crate::driver::sys::{
     CUstreamCaptureStatus,
 };
 use crate::driver::{CallError, Table, call};
+use parking_lot::{Mutex, MutexGuard};
 use std::ptr::{null, null_mut};
 
 /// What the driver says of the capture of a stream.
@@ -89,9 +90,19 @@ pub(crate) unsafe fn begin_again(
     }
 }
 
+/// Held by whoever ends a capture, or destroys a stream or an event that a capture has, or had: driver 580 crashes where one thread does the
+/// one and another thread the other (measured).
+static ENDS: Mutex<()> = Mutex::new(());
+
+/// Keeps other threads from ending a capture, and from destroying what one has had.
+pub(crate) fn ends_alone() -> MutexGuard<'static, ()> {
+    ENDS.lock()
+}
+
 /// Ends the capture of a stream; the definition is NULL if the capture was invalidated.
 pub(crate) fn end(table: &Table, stream: &RawStream) -> Result<CUgraph, CallError> {
     let mut graph = null_mut();
+    let _alone = ends_alone();
     // SAFETY: writes one handle; the stream is alive.
     unsafe { call!(table, cuStreamEndCapture_10000(stream.handle(), &raw mut graph)) }?;
     Ok(graph)

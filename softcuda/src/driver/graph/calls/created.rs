@@ -37,7 +37,7 @@ pub(crate) fn cuGraphClone(phGraphClone: Out<CUgraph>, originalGraph: CUgraph) -
     if graph.has_updatable() {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
-    phGraphClone.set(graph.duplicate().handle as CUgraph)
+    phGraphClone.set(graph.clone_graph().handle as CUgraph)
 }
 
 pub(crate) fn cuGraphNodeFindInClone(

@@ -54,6 +54,8 @@ pub(crate) struct Graph {
     exec: Mutex<Weak<()>>,
     /// Whether it was the program's own before it was put into a node.
     moved: AtomicBool,
+    /// Its clones, also those that are gone.
+    clones: Mutex<Vec<usize>>,
 }
 
 /// A node.
@@ -177,6 +179,7 @@ impl Graph {
             content: Mutex::default(),
             exec: Mutex::default(),
             moved: AtomicBool::new(false),
+            clones: Mutex::default(),
         }
     }
 

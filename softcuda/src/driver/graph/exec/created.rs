@@ -68,6 +68,9 @@ fn instantiate(graph: CUgraph, flags: u64) -> Result<Arc<Exec>, Refusal> {
     }
     // Memory that was freed: measured of fills.
     actions.steps.iter().filter_map(|step| step.leaf.operation()).try_for_each(|it| it.check_not_freed())?;
+    if layout.has_conditional() {
+        check_clones(&graph)?;
+    }
     let memory = Memory::of(&layout);
     let is_sole = layout.has_conditional() || layout.has_updatable() || !memory.is_none();
     let sole = is_sole.then(|| graph.claim_exec()).transpose()?;
@@ -82,6 +85,20 @@ fn instantiate(graph: CUgraph, flags: u64) -> Result<Arc<Exec>, Refusal> {
         queues: Vec::new(),
     };
     Ok(Exec::add(flags, state))
+}
+
+/// Of a graph with conditional nodes there may be no clone (measured), nor of a graph in it, where a real driver crashes.
+fn check_clones(graph: &Graph) -> Result<(), Refusal> {
+    if graph.is_cloned() {
+        return Err(CUDA_ERROR_NOT_SUPPORTED.into());
+    }
+    if graph.holds_cloned() {
+        complain(
+            "a graph that has conditional nodes is instantiated while there is a clone of a child graph in it; a real driver crashes",
+        );
+        return Err(CUDA_ERROR_NOT_SUPPORTED.into());
+    }
+    Ok(())
 }
 
 /// The ABIs of before 12.0 have a place for the node that is to blame, and for a text. Driver 580 says nothing there (measured).
