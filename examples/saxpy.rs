@@ -1,13 +1,34 @@
 //! y = a x + y on a device: loads a kernel from PTX, launches it in a stream, and checks what comes back. It prints the same
 //! with every driver; `CUSHIM_DRIVER=software` needs no GPU. `saxpy.c` is the same in C.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)] // a program
+#![allow(clippy::print_stdout)] // a program
 
 use cushim::driver::Driver;
 use cushim::kernel::{Image, LaunchConfig, Library, LoadOptions};
-use cushim::memory::{DeviceMemory, PinnedMemory, PinnedOptions};
-use cushim::op::{Arguments, Copy, Launch};
+use cushim::typed::{DeviceSlice, Read, TypedKernel, Write};
 use cushim::{Device, Error, Stream, StreamOptions};
+
+const N: u32 = 100_000;
+
+fn main() -> Result<(), Error> {
+    let context = Device::get(&Driver::open()?, 0)?.primary_context()?;
+    let stream = Stream::create(&context, &StreamOptions::default())?;
+    // What the compiler says of PTX that it refuses stands in the error.
+    let library = Library::load(&context, &Image::new(PTX)?, &LoadOptions::default())?;
+    let saxpy = TypedKernel::<(u32, f32, Read<f32>, Write<f32>)>::new(&library.kernel("saxpy")?)?;
+    // SAFETY: it reads `n` numbers of the first slice, and reads and writes as many of the second, in any grid.
+    let saxpy = unsafe { saxpy.vouch(|_, &(n, _, x, y)| n as usize <= x.min(y)) };
+
+    let (a, numbers) = (2.0, (0..N).map(|i| i as f32).collect::<Vec<_>>());
+    let x = DeviceSlice::from_slice(&stream, &numbers)?;
+    let mut y = DeviceSlice::from_slice(&stream, &[1.0; N as usize])?;
+    saxpy.launch(&stream, &LaunchConfig::covering(N, 256), (N, a, &x, &mut y))?;
+
+    let y = y.to_vec(&stream)?; // waits for the stream
+    let wrong = y.iter().zip(&numbers).filter(|(y, x)| **y != a * **x + 1.0).count();
+    println!("{N} numbers, {wrong} wrong; the last is {:.1}", y[y.len() - 1]);
+    Ok(())
+}
 
 const PTX: &str = "\
 .version 7.0
@@ -39,54 +60,3 @@ done:
   ret;
 }
 ";
-
-const N: u32 = 100_000;
-const BYTES: usize = N as usize * 4;
-const THREADS: u32 = 256;
-
-/// The numbers that the memory has room for.
-fn numbers(memory: &mut PinnedMemory) -> &mut [f32] {
-    // SAFETY: it has so many bytes, which are numbers whatever they hold; the stream's work on it is waited for.
-    unsafe { std::slice::from_raw_parts_mut(memory.address().cast(), N as usize) }
-}
-
-fn run() -> Result<(), Error> {
-    let driver = Driver::open()?;
-    let context = Device::get(&driver, 0)?.primary_context()?;
-    let stream = Stream::create(&context, &StreamOptions::default())?;
-    // What the compiler says of PTX that it refuses stands in the error.
-    let library = Library::load(&context, &Image::new(PTX)?, &LoadOptions::default())?;
-    let saxpy = library.kernel("saxpy")?; // keeps the library
-
-    let a = 2.0_f32;
-    let pinned = || PinnedMemory::allocate(&context, BYTES, PinnedOptions::default());
-    let (mut host_x, mut host_y) = (pinned()?, pinned()?);
-    let (x, y) = (DeviceMemory::allocate(&context, BYTES)?, DeviceMemory::allocate(&context, BYTES)?);
-    numbers(&mut host_x).iter_mut().enumerate().for_each(|(i, x)| *x = i as f32);
-    numbers(&mut host_y).fill(1.0);
-
-    let mut arguments = Arguments::new();
-    arguments.push(N).push(a).push(x.pointer()).push(y.pointer());
-    // SAFETY: the memory is as large as that, and outlives the stream's work, which is waited for below; the kernel takes
-    // these arguments.
-    unsafe {
-        stream.enqueue(&mut Copy::new(x.at(0), host_x.at(0), BYTES))?;
-        stream.enqueue(&mut Copy::new(y.at(0), host_y.at(0), BYTES))?;
-        let config = LaunchConfig::covering(N, THREADS);
-        stream.enqueue(&mut Launch::new(&saxpy, &config, &mut arguments))?;
-        stream.enqueue(&mut Copy::new(host_y.at(0), y.at(0), BYTES))?;
-    }
-    stream.synchronize()?;
-
-    let y = numbers(&mut host_y);
-    let wrong = y.iter().enumerate().filter(|(i, y)| **y != a * *i as f32 + 1.0).count();
-    println!("{N} numbers, {wrong} wrong; the last is {:.1}", y[y.len() - 1]);
-    Ok(())
-}
-
-fn main() {
-    if let Err(error) = run() {
-        eprintln!("{error}");
-        std::process::exit(1);
-    }
-}

@@ -3,31 +3,27 @@
 //! One binary runs with drivers of CUDA 11.4 to 13.x, or with none: a missing driver or function, or a wrong argument, is a
 //! value with a sentence, never a crash.
 //!
-//! - [`Device`], [`Context`], [`Stream`] and [`Event`], [`memory`], [`managed`] and [`kernel`] are the objects;
-//!   `include/cushim.h` is the same for C.
-//! - [`op`] has what streams are asked to do, as values.
-//! - [`driver`] is the raw tier, a table of the driver's functions; `include/cushim_driver.h` is the same for C.
-//!
 //! ```
 //! # use cushim::driver::{Choice, OpenOptions};
-//! use cushim::memory::DeviceMemory;
-//! use cushim::op::{Copy, Endpoint, Memset, Value};
+//! use cushim::typed::DeviceSlice;
 //! use cushim::{Device, Stream, StreamOptions};
 //!
 //! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
 //! let context = Device::get(&driver, 0)?.primary_context()?;
 //! let stream = Stream::create(&context, &StreamOptions::default())?;
-//! let memory = DeviceMemory::allocate(&context, 64)?;
-//! let mut bytes = [0u8; 64];
-//! // SAFETY: the memory and the array have 64 bytes, and stay until the stream is done.
-//! unsafe {
-//!     stream.enqueue(&mut Memset::new(memory.at(0), Value::U8(7), 64))?;
-//!     stream.enqueue(&mut Copy::new(Endpoint::host(&mut bytes), memory.at(0), 64))?;
-//! }
-//! stream.synchronize()?;
-//! assert_eq!(bytes, [7; 64]);
+//! let mut numbers = DeviceSlice::from_slice(&stream, &[1_u32, 2, 3])?;
+//! numbers.range_mut(1..)?.fill(&stream, 7)?;
+//! assert_eq!(numbers.to_vec(&stream)?, [1, 7, 7]);
 //! # Ok::<(), cushim::Error>(())
 //! ```
+//!
+//! - [`typed`] has slices and kernels that are safe by their types: begin there.
+//! - [`Device`], [`Context`], [`Stream`] and [`Event`], [`memory`], [`managed`] and [`kernel`] are the objects;
+//!   `include/cushim.h` is the same for C.
+//! - [`op`] has what streams are asked to do, as values, and [`graph`] what is described once and launched many times.
+//! - [`driver`] is the raw tier, a table of the driver's functions; `include/cushim_driver.h` is the same for C.
+//!
+//! Options are made by methods of their fields' names: `StreamOptions::default().priority(-1)`.
 
 // Some of what the objects offer inside the crate only the C ABI asks for.
 #![cfg_attr(not(feature = "capi"), allow(dead_code))]
@@ -49,6 +45,7 @@ pub mod op;
 mod pointer;
 mod scratch;
 mod stream;
+pub mod typed;
 
 pub use context::{Context, ContextKind, NativeContext};
 pub use device::Device;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules of the crate, from the bottom up. Each imports only what stands above it in this list; `object` so imports
 /// nothing but `driver`, and `capi` imports `driver` only in `capi/driver*`, which export the raw tier.
-const HOUSE: [(&str, &str); 16] = [
+const HOUSE: [(&str, &str); 17] = [
     ("driver", "the only part that knows libcuda: find it, open it, resolve it, call it"),
     ("object", "what every object shares: handles, errors, callbacks, releases; it knows no object"),
     ("feature", "what a device can do, by name"),
@@ -22,6 +22,7 @@ const HOUSE: [(&str, &str); 16] = [
     ("managed", "what is said of managed memory"),
     ("scratch", "buffers that begin as a copy"),
     ("graph", "operations as nodes: definitions, and what is instantiated from them"),
+    ("typed", "slices and kernels whose types make them safe"),
     ("capi", "the C ABI: check arguments, look handles up, call, translate errors"),
 ];
 

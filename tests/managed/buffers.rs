@@ -52,7 +52,8 @@ fn never_past_its_end() {
 /// An allocator of managed memory of which the driver does not say that it is.
 struct Unspoken;
 
-impl Allocator for Unspoken {
+// SAFETY: no kernel of this driver reaches memory.
+unsafe impl Allocator for Unspoken {
     fn properties(&self) -> Properties {
         Properties::managed()
     }

@@ -24,7 +24,8 @@ const BYTES: usize = 4096;
 /// Memory of the caller's own, in the order of streams. What it frees went with the context.
 struct Custom(Arc<Context>);
 
-impl Allocator for Custom {
+// SAFETY: the memory is the driver's.
+unsafe impl Allocator for Custom {
     fn properties(&self) -> Properties {
         Properties::device(0).in_stream_order()
     }

@@ -164,7 +164,8 @@ fn stream_handle(stream: Option<&Arc<Stream>>) -> Result<cushim_stream, Error> {
     stream.map_or(Ok(null_mut()), borrowed)
 }
 
-impl Allocator for Custom {
+// SAFETY: whoever creates the resource vouches for the functions.
+unsafe impl Allocator for Custom {
     fn properties(&self) -> Properties {
         self.properties
     }

@@ -11,7 +11,10 @@ use std::sync::Arc;
 ///
 /// The functions are called on whatever thread needs them, by several at a time, and never while the library holds a lock;
 /// they may call the library. They must not panic. What they answer as an error is the error of the call that led to them.
-pub trait Allocator: Send + Sync {
+///
+/// # Safety
+/// Memory that `allocate` gives is there, as large as that, reached as the properties say, and nobody else's, until `free` gets it.
+pub unsafe trait Allocator: Send + Sync {
     /// What may be done with the memory. Asked once, when the resource is made.
     fn properties(&self) -> Properties;
 
