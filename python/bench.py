@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What the package costs beside a sketch with nothing but ctypes: import, record and launch, in nanoseconds of
-processor time, so that a busy machine does not matter.
+"""What the package costs, beside a sketch with nothing but ctypes and beside cuda.core, if that is there (pip install cuda-core):
+import, record, wait, query and launch, in nanoseconds of processor time, so that a busy machine does not matter.
 
-usage: bench.py; CUSHIM_LIBRARY names libcushim, CUSHIM_DRIVER the driver.
+usage: bench.py; CUSHIM_LIBRARY may name libcushim, CUSHIM_DRIVER the driver. A wheel that is installed is measured as it is, with its
+compiled module. On softcuda beside cuda.core: softcuda-run --cuda 13.0 python bench.py
 """
 
 import ctypes
@@ -13,9 +14,12 @@ import tempfile
 import time
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER))
-import cushim  # noqa: E402
+try:
+    import cushim
+except ImportError:
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    import cushim
+FOLDER = Path(cushim.__file__).resolve().parent.parent
 
 PTX = b"""
 .version 7.0
@@ -62,7 +66,7 @@ class Config(ctypes.Structure):
 
 def sketch(kernel, stream, event, buffer):
     """The same calls as somebody writes them with ctypes."""
-    lib = ctypes.CDLL(os.environ["CUSHIM_LIBRARY"])
+    lib = ctypes.CDLL(cushim._library.candidates()[0])
     number = lambda it: int(cushim._object.ffi.cast("uintptr_t", it._h))  # noqa: E731
     kernel, stream, event, buffer = (ctypes.c_void_p(number(it)) for it in (kernel, stream, event, buffer))
 
@@ -82,19 +86,44 @@ def sketch(kernel, stream, event, buffer):
     return record, launch
 
 
+def core():
+    """The same through cuda.core; nothing where it is not installed."""
+    try:
+        from cuda.core import Device, LaunchConfig, ObjectCode, launch
+    except ImportError:
+        return {}
+    device = Device()
+    device.set_current()
+    stream, event, config = device.create_stream(), device.create_event(), LaunchConfig(grid=1, block=1)
+    kernel, buffer = ObjectCode.from_ptx(PTX).get_kernel("nothing"), device.allocate(64, stream=stream)
+    n, a = ctypes.c_int32(5), ctypes.c_float(2.0)
+    calls = {
+        "record": lambda: stream.record(event),
+        "wait": lambda: stream.wait(event),
+        "query": lambda: event.is_done,
+        "launch": lambda: launch(stream, config, kernel, buffer, buffer, n, a),
+    }
+    return {name: best(call, stream.sync) for name, call in calls.items()}
+
+
 def main():
     context = cushim.Driver().device(0).primary_context()
     stream, event = context.create_stream(), context.create_event()
     kernel = context.load(PTX).kernel("nothing")
     buffer = context.device.allocate(stream, 64)
     record, launch = sketch(kernel, stream, event, buffer)
-    print(f"import            {imports():8.1f} ms")
+    others = core()
+    print(f"import {imports():.1f} ms; {'with' if cushim._object.NATIVE else 'without'} the compiled module")
+    print(f"{'ns':8}{'cushim':>10}{'ctypes':>10}{'cuda.core':>10}")
     for name, mine, theirs in [
         ("record", lambda: event.record(stream), record),
+        ("wait", lambda: stream.wait(event), None),
+        ("query", event.query, None),
         ("launch", lambda: cushim.launch(kernel, stream, 1, 1, buffer, buffer, 5, 2.0), launch),
     ]:
-        ours, plain = best(mine, stream.synchronize), best(theirs, stream.synchronize)
-        print(f"{name:17} {ours:8.0f} ns, with ctypes {plain:8.0f} ns")
+        plain = f"{best(theirs, stream.synchronize):.0f}" if theirs else ""
+        other = f"{others[name]:.0f}" if others else ""
+        print(f"{name:8}{best(mine, stream.synchronize):10.0f}{plain:>10}{other:>10}")
 
 
 if __name__ == "__main__":

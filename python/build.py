@@ -80,14 +80,16 @@ def metadata(name, summary, more="", text=""):
     )
 
 
-def licences(wheel):
+def licences(wheel, notices=()):
     for name in ("LICENSE-MIT", "LICENSE-APACHE"):
         if (HERE.parent / name).exists():
             wheel.add(f"{wheel.info}/licenses/{name}", (HERE.parent / name).read_bytes())
+    for path in notices:
+        wheel.add(f"{wheel.info}/licenses/{path.name}", path.read_bytes())
 
 
-def package(folder, tag, files=()):
-    """The wheel of the package, with these files as cushim/lib."""
+def package(folder, tag, files=(), modules=(), notices=()):
+    """The wheel of the package, with these files as cushim/lib, compiled modules, and licences of what is linked in."""
     needs = f"Requires-Dist: {NEEDS}\nProvides-Extra: softcuda\nRequires-Dist: cushim-softcuda=={VERSION}; extra == \"softcuda\"\n"
     wheel = Wheel(folder, "cushim", tag, metadata("cushim", SUMMARY, needs, (HERE / "README.md").read_text()))
     for path in sorted((HERE / "cushim").iterdir()):
@@ -96,18 +98,20 @@ def package(folder, tag, files=()):
     for path in files:
         mode = 0o755 if os.access(path, os.X_OK) and ".so" not in path.name else 0o644
         wheel.add(f"cushim/lib/{path.name}", path.resolve().read_bytes(), mode)
-    licences(wheel)
+    for path in modules:
+        wheel.add(f"cushim/{path.name}", path.read_bytes())
+    licences(wheel, notices)
     return wheel.close("[pytest11]\ncushim = cushim.pytest_plugin\n")
 
 
-def softcuda(folder, tag, files):
+def softcuda(folder, tag, files, notices=()):
     """The wheel of the driver in software."""
     more = f"Requires-Dist: cushim=={VERSION}\n"
     wheel = Wheel(folder, "cushim-softcuda", tag, metadata("cushim-softcuda", DRIVER_SUMMARY, more, DRIVER_SUMMARY + ".\n"))
     for path in files:
         wheel.add(f"cushim/lib/{path.name}", path.read_bytes(), 0o644 if ".so" in path.name else 0o755)
     wheel.add("cushim_softcuda/__init__.py", RUN.encode())
-    licences(wheel)
+    licences(wheel, notices)
     return wheel.close("[console_scripts]\nsoftcuda-run = cushim_softcuda:run\n")
 
 
@@ -129,11 +133,15 @@ def main():
         sys.exit(f"build: {prefix} has no libcushim.so")
     probe = prefix / "bin/cushim-probe"
     tag = f"py3-none-{platform}"
-    print(package(folder, tag, [found[0], *([probe] if probe.exists() else [])]))
+    modules = sorted(found[0].parent.glob("cushim/*.abi3.so"))
+    # What scripts/install.sh --release has of what is linked in.
+    texts = prefix / "share/doc/cushim"
+    notices = [path for path in (texts / "LICENSES-THIRD-PARTY.txt", texts / "COPYRIGHT-rust.html") if path.exists()]
+    print(package(folder, tag, [found[0], *([probe] if probe.exists() else [])], modules, notices))
     drivers = sorted(found[0].parent.glob("libsoftcuda*.so"))
     if drivers:
         drivers += sorted(found[0].parent.glob("softcuda/*.so"))
-        print(softcuda(folder, tag, [*drivers, prefix / "bin/softcuda-run"]))
+        print(softcuda(folder, tag, [*drivers, prefix / "bin/softcuda-run"], notices))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ usage: scripts/check-cinstall.sh
 
 Installs with `cargo cinstall` and with scripts/install.sh, each below a folder of its own, and fails unless
   - both have the same headers, libraries, links and pkg-config file, at the same places; only install.sh has softcuda,
-    cushim-probe, the package for CMake, cushim-cuda.pc and the licences;
+    cushim-probe, the part of the Python package, the package for CMake, cushim-cuda.pc and the licences;
   - both shared libraries have the same SONAME and functions, and the same marks for the loader;
   - pkg-config answers the same of both; and a program that is built with the one runs with the other.
 
@@ -42,7 +42,7 @@ cargo cinstall -p cushim --locked --profile dev --prefix "$theirs" --libdir lib 
 files() {
   (cd "$1" && find . ! -type d | sed 's|^\./||' | LC_ALL=C sort)
 }
-only_ours='softcuda|^bin/|^share/man/|^share/doc/|^lib/cmake/|^lib/pkgconfig/cushim-cuda\.pc$|^share/cushim/installed\.txt$'
+only_ours='softcuda|^bin/|^lib/cushim/|^share/man/|^share/doc/|^lib/cmake/|^lib/pkgconfig/cushim-cuda\.pc$|^share/cushim/installed\.txt$'
 diff <(files "$ours" | grep -Ev "$only_ours") <(files "$theirs") || fail 'the files differ (above)'
 files "$theirs" | grep -E '^(include|share)/' | while read -r file; do cmp "$ours/$file" "$theirs/$file"; done
 for link in libcushim.so libcushim.so.0.1; do

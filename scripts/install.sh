@@ -16,6 +16,7 @@ Builds the libraries with cargo and installs:
   PREFIX/lib/libsoftcuda.so       the software driver (CUSHIM_DRIVER=software finds it there)
   PREFIX/lib/softcuda/            libsoftcuda-VERSION.so, the same as one version each, and for softcuda-run: libsoftcuda_nvml.so, NVML, and
                                   libsoftcuda_compilers.so, by which NVRTC and nvJitLink hand out PTX
+  PREFIX/lib/cushim/              _native.abi3.so, a part of the Python package, which scripts/wheel.sh makes of what is installed
   PREFIX/bin/softcuda-run         runs a command on softcuda (docs/tasks/testing.md); PREFIX/share/man/man1/softcuda-run.1
   PREFIX/bin/cushim-probe         says which driver a program gets; PREFIX/share/man/man1/cushim-probe.1
   PREFIX/share/cushim/            cushim.json: the interface as data, for programs that write bindings (docs/interface.md)
@@ -35,7 +36,7 @@ PREFIX              where to install; created if missing. The environment variab
                     cargo-zigbuild and ziglang (pip install cargo-zigbuild ziglang)
 --profile NAME      cargo profile to build with (default: release)
 --built DIR         install libcushim.so, libcushim.a, libsoftcuda.so and libsoftcuda-VERSION.so that are in DIR, as cargo
-                    built them, instead of building; without the programs and NVML
+                    built them, instead of building; without the programs, NVML and the part of the Python package
 --uninstall         remove what was installed under PREFIX, and nothing else
 
 DESTDIR             in the environment: put in front of PREFIX, for packages
@@ -187,7 +188,7 @@ prepare_zig() {
 # Cargo says what it built and where, whatever the configuration makes of target folders.
 if [[ ! $given ]]; then
   common=(--locked --profile "$profile" "${for_target[@]}" --message-format json-render-diagnostics)
-  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim ${softcuda:+-p softcuda -p softcuda-nvml -p softcuda-compilers} --lib)
+  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim -p cushim-python ${softcuda:+-p softcuda -p softcuda-nvml -p softcuda-compilers} --lib)
   # softcuda is where the loader looks for it.
   rpath=-Wl,-rpath,\$ORIGIN/$(realpath -ms --relative-to=/bin "/$libdir")
   if [[ $probe ]]; then
@@ -269,6 +270,7 @@ put_link "$soname" "$libdir/libcushim.so"
 "${binutils}objcopy" --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd --enable-deterministic-archives \
   "$(built_file libcushim.a)" "$work/libcushim.a"
 put 644 "$work/libcushim.a" "$libdir/libcushim.a"
+[[ $given ]] || put_program "$(built_file libcushim_python.so)" "$libdir/cushim/_native.abi3.so"
 put_text cushim.pc.in "$libdir/pkgconfig/cushim.pc"
 [[ ! -d include/cushim-cuda ]] || put_text cushim-cuda.pc.in "$libdir/pkgconfig/cushim-cuda.pc"
 put_text cushim-config.cmake.in "$libdir/cmake/cushim/cushim-config.cmake"
@@ -301,7 +303,7 @@ fi
 
 for text in LICENSE-MIT LICENSE-APACHE CHANGELOG.md; do put 644 "$text" "share/doc/cushim/$text"; done
 if [[ $release ]]; then
-  parts=cushim${softcuda:+,softcuda,nvml,compilers,run}${probe:+,probe}
+  parts=cushim,python${softcuda:+,softcuda,nvml,compilers,run}${probe:+,probe}
   for_parts=(--parts "$parts" --target "${rust_target:-$(rustc -vV | sed -n 's/^host: //p')}" ${target:+--zig})
   scripts/dependencies.py --licences "${for_parts[@]}" > "$work/licences"
   scripts/dependencies.py --sbom "${for_parts[@]}" > "$work/sbom"

@@ -23,7 +23,7 @@ newest_glibc() {
 
 # programs PREFIX: the libraries and programs.
 programs() {
-  find "$1" -type f \( -name 'lib*.so*' -o -name cushim-probe -o -name softcuda-run \) ! -name '*.debug'
+  find "$1" -type f \( -name 'lib*.so*' -o -name _native.abi3.so -o -name cushim-probe -o -name softcuda-run \) ! -name '*.debug'
 }
 
 # pack_deb ROOT ARCH OUT: one package of what is under ROOT, for all of it is of one version.

@@ -12,6 +12,7 @@ Builds for each TARGET what scripts/install.sh --release installs, and writes in
   cushim-VERSION-ARCH-linux.tar.xz        unpack it anywhere
   cushim-VERSION-ARCH-linux-debug.tar.xz  its debug information: unpack it over the first
   cushim_VERSION_ARCH.deb                 the same for Debian and Ubuntu, below /usr
+  cushim-VERSION-….whl, cushim_softcuda-VERSION-….whl  the wheels of scripts/wheel.sh
   SHA256SUMS
 
 Each has the licences of all that is linked in, and a software bill of materials, in share/doc/cushim. The files depend on
@@ -20,7 +21,7 @@ the sources and the tools only, not on the folder, the machine's name or the tim
 --target TARGET  a Rust target and the oldest glibc (default: x86_64-unknown-linux-gnu.2.17 and
                  aarch64-unknown-linux-gnu.2.17)
 --twice          build everything a second time, in another folder, and fail if a file differs
---check          of the files in FOLDER: both kinds install, and can be removed; programs of examples/ that are built with them
+--check          of the files in FOLDER: the wheels pass scripts/wheel.sh --check; both other kinds install, and can be removed; programs of examples/ that are built with them
                  run on softcuda, as cushim-probe does; none wants a newer glibc than 2.17, or names a folder of this machine.
                  What is for another architecture runs with qemu, if that is there (qemu-user-static, libc6-arm64-cross)
 
@@ -88,6 +89,7 @@ make_tarballs() {
   local prefix=$work/tarball/cushim-$version-${1%%-*}-linux
   scripts/install.sh "$prefix" --release --target "$1"
   pack_tarballs "$prefix" "$2"
+  scripts/wheel.sh "$2" --installed "$prefix"
   rm -r "$prefix"
 }
 
@@ -183,16 +185,18 @@ if [[ $check ]]; then
   (cd "$folder" && sha256sum --quiet --check SHA256SUMS)
   for file in "$folder"/*-linux.tar.xz; do check_tarball "$file"; done
   for file in "$folder"/*.deb; do check_deb "$file"; done
+  for file in "$folder"/*.whl; do [[ $file == *-manylinux_2_17_* ]] || fail "$file is not for glibc 2.17"; done
+  scripts/wheel.sh "$folder" --check
   exit
 fi
 
 make_all "$folder"
-(cd "$folder" && sha256sum -- *.tar.xz *.deb > SHA256SUMS)
+(cd "$folder" && sha256sum -- *.tar.xz *.deb *.whl > SHA256SUMS)
 if [[ $twice ]]; then
   # Another folder for the sources, for what is built, and for what is installed.
   mkdir "$work/elsewhere"
   git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -C "$work/elsewhere" -xf -
   (cd "$work/elsewhere" && CARGO_TARGET_DIR=$work/elsewhere/built && export CARGO_TARGET_DIR && make_all "$work/again")
-  (cd "$work/again" && sha256sum -- *.tar.xz *.deb) | diff "$folder/SHA256SUMS" - || fail 'the second build differs (above)'
+  (cd "$work/again" && sha256sum -- *.tar.xz *.deb *.whl) | diff "$folder/SHA256SUMS" - || fail 'the second build differs (above)'
 fi
 cat "$folder/SHA256SUMS"

@@ -9,14 +9,16 @@ usage: scripts/wheel.sh FOLDER [--installed PREFIX | --target TARGET]
 
 Writes two wheels into FOLDER, for every Python from 3.9 on:
 
-  cushim-VERSION-py3-none-PLATFORM.whl           the package, with libcushim and cushim-probe inside
+  cushim-VERSION-py3-none-PLATFORM.whl           the package, with libcushim and cushim-probe inside, and the calls that are made
+                                                 most often compiled, for Pythons with a global lock; others do without
   cushim_softcuda-VERSION-py3-none-PLATFORM.whl  softcuda, for cushim[softcuda], and softcuda-run
 
 PLATFORM is manylinux with the oldest glibc that the libraries run with.
 
 --installed PREFIX  take what scripts/install.sh has installed under PREFIX, instead of building
 --target TARGET     build for a Rust target and an oldest glibc, for example aarch64-unknown-linux-gnu.2.17
---check             install the wheels in FOLDER into a new virtual environment, and run there what docs/start/python.md says:
+--check             of the wheels in FOLDER for this machine: that their libraries want no newer glibc than the name says; install
+                    them into a new virtual environment, and run there what docs/start/python.md says:
                     its program, on softcuda, a test with the pytest plugin on two versions, and python -m cushim. pip fetches
                     cffi and pytest
 
@@ -77,10 +79,34 @@ quick_start() {
     $0 == "```" language && ++count == number { inside = 1 }' "$page"
 }
 
+# machine_of FILE: as names of wheels have it.
+machine_of() {
+  case $(readelf -h "$1" | sed -n 's/ *Machine: *//p') in
+    *X86-64*) echo x86_64 ;;
+    *AArch64*) echo aarch64 ;;
+    *) fail "wheels are for x86-64 and aarch64, and $1 is for neither" ;;
+  esac
+}
+
+# is_as_named WHEEL: what is in it runs where the name says.
+is_as_named() {
+  local name=${1##*/} inside=$work/inside files glibc file
+  python3 -m zipfile -e "$1" "$inside"
+  mapfile -t files < <(programs "$inside")
+  [[ $name =~ -manylinux_([0-9]+)_([0-9]+)_([a-z0-9_]+)\.whl$ ]] || fail "$name is no name of a wheel for manylinux"
+  glibc=${BASH_REMATCH[1]}.${BASH_REMATCH[2]}
+  [[ $(printf '%s\n' "$glibc" "$(newest_glibc "${files[@]}")" | sort -V | tail -n 1) == "$glibc" ]] || fail "$name wants a newer glibc"
+  for file in "${files[@]}"; do
+    [[ $(machine_of "$file") == "${BASH_REMATCH[3]}" ]] || fail "$name has ${file#"$inside"/}, which is for another machine"
+  done
+  rm -r "$inside"
+}
+
 if [[ $check ]]; then
   unset PYTHONPATH CUSHIM_LIBRARY CUSHIM_SOFTCUDA CUSHIM_DRIVER LD_LIBRARY_PATH
-  wheels=("$folder"/cushim-*.whl)
+  wheels=("$folder"/cushim*.whl)
   [[ -f ${wheels[0]} ]] || fail "$folder has no wheels"
+  for wheel in "${wheels[@]}"; do is_as_named "$wheel"; done
   python3 -m venv "$work/venv"
   python=$work/venv/bin/python
   "$python" -m pip install -q --disable-pip-version-check --find-links "$folder" 'cushim[softcuda]' pytest
@@ -90,6 +116,7 @@ if [[ $check ]]; then
   diff <(quick_start text 1) said || fail 'the quick start prints something else (above)'
   quick_start python 2 > test_doubling.py
   "$python" -m pytest -q --softcuda 12.4,13.0 > said || { cat said >&2; fail 'the test of the quick start fails (above)'; }
+  "$python" -c 'import cushim._object; assert cushim._object.NATIVE, "the compiled module does not load"'
   (($(grep -c ' passed' said) == 2)) || { cat said >&2; fail 'the test did not run on two versions (above)'; }
   CUSHIM_DRIVER=software "$python" -m cushim > said || { cat said >&2; fail 'python -m cushim fails (above)'; }
   # A program that knows nothing of cushim, its end, and NVML.
@@ -116,12 +143,7 @@ if [[ ! $prefix ]]; then
   scripts/install.sh "$prefix" "${options[@]}" > "$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the build fails (above)'; }
 fi
 mapfile -t files < <(programs "$prefix")
-machine=$(readelf -h "$prefix"/lib*/libcushim.so | sed -n 's/ *Machine: *//p')
-case $machine in
-  *X86-64*) machine=x86_64 ;;
-  *AArch64*) machine=aarch64 ;;
-  *) fail "wheels are for x86-64 and aarch64, and libcushim.so is for $machine" ;;
-esac
+machine=$(machine_of "$(find "$prefix"/lib* -name libcushim.so | head -n 1)")
 glibc=$(newest_glibc "${files[@]}")
 # Python's oldest name for it is 2.17's.
 glibc=$(printf '%s\n2.17\n' "$glibc" | sort -V | tail -n 1)

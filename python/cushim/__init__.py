@@ -43,6 +43,9 @@ from ._region import Region
 from ._registration import Registration
 from ._stream import CURRENT, Stream, current_stream
 from ._version import VERSION as __version__
+from ._hot import attach as _attach
+
+_attach(globals())
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

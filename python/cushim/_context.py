@@ -80,8 +80,11 @@ class Context(ContextBase, of=True):
     def create_event(self, timing: bool = False, blocking_sync: bool = False, interprocess: bool = False,
                      label: Optional[str] = None) -> Event:
         """An event. `timing` is for `elapsed`; with `blocking_sync` a thread that waits for it sleeps."""
-        options = sized("cushim_event_options")
-        options.flags = timing * 1 | blocking_sync * 2 | interprocess * 4
+        flags = timing * 1 | blocking_sync * 2 | interprocess * 4
+        options = ffi.NULL
+        if flags:
+            options = sized("cushim_event_options")
+            options.flags = flags
         return _labelled(made("event", lib.cushim_event_create, self._h, options), label)
 
     def create_device_resource(self) -> Resource:

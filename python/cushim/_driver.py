@@ -114,7 +114,12 @@ class Driver(DriverBase, of=True):
 class Device(DeviceBase, of=True):
     """A device of a driver."""
 
-    __slots__ = ()
+    __slots__ = ("_default",)
+    _default: Optional[Tuple[Any, Resource]]
+
+    def _set(self, h: Any, owned: bool = True, keeps: Any = None) -> None:
+        super()._set(h, owned, keeps)
+        self._default = None
 
     @property
     def uuid(self) -> uuid.UUID:
@@ -165,7 +170,13 @@ class Device(DeviceBase, of=True):
 
     def allocate(self, stream: Optional[Stream], bytes: int) -> Buffer:
         """A buffer of the device's resource, in stream order."""
-        return self.resource.allocate(stream, bytes)
+        place = ffi.new("cushim_resource *")
+        check(lib.cushim_device_get_resource(self._h, place))
+        default = self._default
+        # Its borrowed handle is the same each time, until another resource is set.
+        if default is None or default[0] != place[0]:
+            default = self._default = (place[0], borrowed("resource", place[0]))
+        return default[1].allocate(stream, bytes)
 
     def create_pool(self, choice: int = 2, max_size: int = 0, handle_types: int = 0) -> Resource:
         """A memory pool of the device; `choice` is a `PoolChoice`, by default a new one."""

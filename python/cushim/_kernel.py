@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._arguments import Frame
 from ._handles import KernelBase, LibraryBase, StreamBase
-from ._object import check, Closing, failure, ffi, handle, lib, made, owned, text_of
+from ._object import check, Closing, NATIVE, failure, ffi, handle, lib, made, owned, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ class Kernel(KernelBase, Closing, of=True):
                 check(lib.cushim_kernel_get_parameter(self._h, index, ffi.NULL, size))
                 sizes.append(size[0])
             self._sizes_known = tuple(sizes)
+            if NATIVE:
+                packed = sum({1: 1, 2: 2, 4: 3, 8: 4}.get(size, 15) << 4 * index for index, size in enumerate(sizes[:32]))
+                self._sizes_low, self._sizes_high = packed & (1 << 64) - 1, packed >> 64
         return self._sizes_known
 
     def suggest_block_size(self, shared_bytes: int = 0, limit: int = 0) -> Tuple[int, int]:

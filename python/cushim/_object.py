@@ -6,9 +6,20 @@ from ._errors import CushimError, check, failure
 from ._interface import ffi
 from ._library import lib
 
+try:
+    from ._native import Base
+
+    NATIVE = True
+except ImportError:  # this package was built without a compiler, or for another Python: it does the same, slower
+    NATIVE = False
+
+    class Base:  # type: ignore[no-redef]
+        __slots__ = ()
+
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Type, TypeVar
+    from typing import Any, ClassVar, Dict, List, Optional, Type, TypeVar
 
     Self = TypeVar("Self", bound="Object")
 
@@ -16,11 +27,12 @@ if TYPE_CHECKING:
 CLASSES: Dict[str, Type[Object]] = {}
 
 
-class Object:
+class Object(Base):
     """An object of cushim. It lives until it is closed, or is no longer used; what it needs lives as long."""
 
     __slots__ = ("_h", "_owned", "_identity", "_keeps", "__weakref__")
     _kind = ""
+    _destroy: ClassVar[Any]  # a function of C, which is no method
     _h: Any
     _owned: bool
     _identity: Optional[int]
@@ -29,6 +41,7 @@ class Object:
     def __init_subclass__(cls, of: bool = False) -> None:
         if of:
             CLASSES[cls._kind] = cls
+            cls._destroy = getattr(lib, f"cushim_{cls._kind}_destroy", None)
 
     @classmethod
     def _take(cls: Type[Self], h: Any, owned: bool = True, keeps: Any = None) -> Self:
@@ -39,6 +52,8 @@ class Object:
 
     def _set(self, h: Any, owned: bool = True, keeps: Any = None) -> None:
         self._h = h
+        if NATIVE:
+            self._n = int(ffi.cast("uintptr_t", h))
         self._owned = owned
         self._identity = None
         self._keeps = keeps
@@ -82,7 +97,7 @@ class Object:
             except CushimError:
                 pass
             self._owned = False
-            check(getattr(lib, f"cushim_{self._kind}_destroy")(self._h))
+            check(self._destroy(self._h))
 
     @property
     def closed(self) -> bool:
@@ -93,7 +108,7 @@ class Object:
         try:
             if self._owned:
                 self._owned = False
-                getattr(lib, f"cushim_{self._kind}_destroy")(self._h)
+                self._destroy(self._h)
         except (AttributeError, TypeError):  # it was never made, or Python ends
             pass
 
@@ -192,6 +207,6 @@ def array_of(function: Any, kind: str, *arguments: Any) -> List[Any]:
 
 
 __all__ = [
-    "CLASSES", "Closing", "Object", "array_of", "borrowed", "check", "failure", "ffi", "handle", "lib", "list_of", "owned",
+    "CLASSES", "Closing", "NATIVE", "Object", "array_of", "borrowed", "check", "failure", "ffi", "handle", "lib", "list_of", "owned",
     "perhaps", "sized", "text", "text_of",
 ]
