@@ -1,7 +1,7 @@
 //! Graphs below nodes.
 
-use super::clones::Clones;
 use super::definition::{GraphObject, GraphState, State, Tree};
+use super::derived::Derived;
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
 use crate::driver::calls::graph::definition::RawGraph;
@@ -31,7 +31,7 @@ pub(super) fn list_below(
         edges_edited: 0,
         is_cut: false,
         captured_by: None,
-        clones: Clones::default(),
+        derived: Derived::default(),
     };
     tree.list_inner(state, graph)
 }

@@ -119,7 +119,7 @@ impl Graph {
         let native = pair
             .add(self, child, &natives, RawNode::Child)
             .map_err(|failure| refusal::of_add(failure, after))?;
-        let id = pair.list(self, known, native)?;
+        let id = pair.list(self, child, known, native)?;
         Ok(Added { tree: &self.definition.tree, state: pair.outer, id })
     }
 }
@@ -237,15 +237,29 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
 
     /// Lists the node with its graph, and what is known of the nodes in that. If the driver does not tell enough of them, the node is
     /// taken out again.
-    fn list(&mut self, outer: &Graph, known: Known, native: CUgraphNode) -> Result<NodeId, Error> {
+    fn list(
+        &mut self,
+        outer: &Graph,
+        inner: &Graph,
+        known: Known,
+        native: CUgraphNode,
+    ) -> Result<NodeId, Error> {
         let child = self.child_of(outer, native).inspect_err(|_| self.take_out(native))?;
         let (id, below) = self.list_child(outer, native, child);
+        self.has_copy(inner, below);
         let listed = known.list(self.trees[0], &mut self.outer, below);
         listed.inspect_err(|_| {
             self.take_out(native);
             drop(remove::forget(self.trees[0], &mut self.outer, id));
         })?;
         Ok(id)
+    }
+
+    /// Remembers the copy of a graph that may be moved elsewhere; of one that is part of another the driver does not.
+    fn has_copy(&mut self, inner: &Graph, copy: GraphId) {
+        if let Some(there) = self.inner.as_mut().filter(|_| inner.kind() == GraphKind::Root) {
+            there.graph_mut(inner.object.id).derived.has_copy(&mut self.outer.graph_mut(copy).derived);
+        }
     }
 
     fn take_out(&self, native: CUgraphNode) {

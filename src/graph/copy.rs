@@ -47,7 +47,7 @@ impl Graph {
         let copy = Self::new(tree.context(), native, Ownership::Owned);
         state.has_relatives = true;
         let mut there = copy.definition.tree.lock();
-        state.graph_mut(self.object.id).clones.add(&mut there.graph_mut(GraphId::ROOT).clones);
+        state.graph_mut(self.object.id).derived.has_clone(&mut there.graph_mut(GraphId::ROOT).derived);
         drop(there);
         let known = Known::of(tree, &mut state, self.object.id);
         drop(state);
@@ -73,7 +73,11 @@ impl Node {
         let native = own.node(self.object.check_there()?).native;
         copy.check_usable()?;
         let mut state = other.unwrap_or(own);
-        let found = state.graph(copy.object.id).native.find_copy(native).map_err(|error| {
+        // Driver 580 crashes where another thread makes or destroys a clone meanwhile (measured).
+        let related = relations::kept(&state);
+        let found = state.graph(copy.object.id).native.find_copy(native);
+        drop(related);
+        let found = found.map_err(|error| {
             let mut failure = tree.failed(error, self.object.as_ref());
             failure.message.push_str(&format!(
                 ". {} is perhaps no copy of the graph of {}, or lost it",

@@ -5,7 +5,7 @@
 
 use super::by_address::ByAddress;
 use super::by_node::ByNode;
-use super::clones::Clones;
+use super::derived::Derived;
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::instance::Instance;
 use super::kind::{ConditionalKind, GraphKind};
@@ -109,7 +109,7 @@ pub(super) struct GraphState {
     pub(super) is_cut: bool,
     /// What captures into it, or did.
     pub(super) captured_by: Option<Weak<dyn Recorder>>,
-    pub(super) clones: Clones,
+    pub(super) derived: Derived,
 }
 
 /// What is known of a node.

@@ -17,6 +17,7 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
         state.remember(removed.moved_from(before));
     }
     let unplaced = std::mem::take(&mut from.unplaced);
+    let mut execs = std::mem::take(&mut from.execs);
     let (graphs, nodes, conditions) = from.into_parts();
     let first = ConditionId(state.conditions.len() as u32);
     for (id, graph) in graphs {
@@ -25,7 +26,7 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
             GraphId::ROOT => {
                 copy_label(&graph.object, &state.graph(below).object);
                 let here = state.graph_mut(below);
-                (here.is_cut, here.clones) = (graph.is_cut, graph.clones);
+                (here.is_cut, here.derived) = (graph.is_cut, graph.derived.moved(std::mem::take(&mut execs)));
             }
             _ => moved.list_graph(tree, state, id, graph),
         }

@@ -1,7 +1,7 @@
 //! A definition: a graph with all graphs below it, under one lock.
 
-use super::clones::Clones;
 use super::definition::{Definition, GraphObject, GraphState, NodeObject, NodeState, State, Tree};
+use super::derived::Derived;
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
 use super::relations;
@@ -84,7 +84,7 @@ impl Tree {
             edges_edited: 0,
             is_cut: false,
             captured_by: None,
-            clones: Clones::default(),
+            derived: Derived::default(),
         };
         tree.lock().list_graph(root);
         (definition, object)

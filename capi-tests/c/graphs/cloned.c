@@ -83,6 +83,28 @@ static void of_a_child(int is_moved) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* An exec or a copy of a graph counts once the graph was moved into another one. */
+static void before_it_moves(int is_instantiated) {
+  cushim_graph graph = new_graph(), child = new_graph(), inner = NULL, holder = new_graph();
+  cushim_exec exec = NULL;
+  add_append(child, NULL, 0, 5);
+  if (is_instantiated) {
+    exec = new_exec(child);
+  } else {
+    CHECK_OK(cushim_graph_add_child(holder, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
+  }
+  CHECK_OK(move_child(graph, child, NULL, &inner));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_set_label(inner, "inner"));
+  CHECK(result_of(graph) == 5);
+  add_if(graph);
+  is_refused(graph, "\"inner\" in it");
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(holder));
+  result_of(graph);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 /* A clone goes on in the graph into which it is moved, and a graph takes its clones along. */
 static void of_what_moves(void) {
   cushim_graph inner = NULL, graph = with_child(0, &inner), clone = clone_of(inner), other = new_graph(), moved = new_graph();
@@ -116,6 +138,8 @@ int main(void) {
     if (version >= 12090) {
       of_a_child(1);
       of_what_moves();
+      before_it_moves(0);
+      before_it_moves(1);
     }
     close_conditions();
   }

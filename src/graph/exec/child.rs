@@ -51,6 +51,7 @@ impl Exec {
             setters::check_for(trees.source(), graph, "taken over", is_there)?;
         }
         conditional::cure(source, trees.source_mut())?;
+        trees.source_mut().has_relatives = true;
         let Some(raw) = &state.raw else { return Err(self.gone()) };
         let failed = |error| source.failed(error, graph.object.as_ref());
         let lent = trees.source().lend(graph.object.id, self.options.keeper()).map_err(failed)?;

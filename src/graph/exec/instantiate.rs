@@ -193,7 +193,7 @@ impl Graph {
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
         conditional::cure(tree, &mut state)?;
-        self.check_clones(&state)?;
+        self.check_derived(&state)?;
         let conditions = state.conditions.iter().filter_map(|condition| condition.native);
         let instance = Instance::new(state.made(), state.edges_edited(), conditions);
         let failed = |error| tree.failed(error, self.object.as_ref());

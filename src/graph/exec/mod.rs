@@ -14,7 +14,7 @@
 //! | `held` | what the driver's instance holds, and what becomes of it when a context is gone |
 
 mod child;
-mod cloned;
+mod derived;
 mod enabled;
 mod held;
 mod instantiate;

@@ -149,6 +149,7 @@ impl Exec {
         let mut source = graph.lock()?;
         tree.check_contexts(&source, graph.object.as_ref())?;
         conditional::cure(tree, &mut source)?;
+        source.has_relatives = true;
         let lent = source
             .lend(GraphId::ROOT, self.options.keeper())
             .map_err(|error| tree.failed(error, graph.object.as_ref()))?;

@@ -1,5 +1,6 @@
 //! Child graphs that are moved into their node and not cloned, since 12.9.
 
+use super::conditionals::use_of;
 use super::held::Object;
 use super::launch::Launch;
 use super::scene::Scene;
@@ -171,7 +172,36 @@ const MOVED: &[Question] = &[
     }),
 ];
 
+/// Adds an IF, and instantiates the graph.
+fn with_if(s: &Scene, graph: CUgraph) -> Asked {
+    Ok(Answer::all([use_of(s, graph, s.condition(graph, 0, 0)?), s.instantiate(graph)]))
+}
+
 const SPECIAL: &[Question] = &[
+    ("IF beside a moved graph that has an exec: instantiate", |s| {
+        let child = s.graph_of(&[Work::Empty])?;
+        s.exec(child)?;
+        with_if(s, moved(s, child)?.graph)
+    }),
+    ("  the exec destroyed before", |s| {
+        let child = s.graph_of(&[Work::Empty])?;
+        let exec = s.exec(child)?;
+        let graph = moved(s, child)?.graph;
+        given!(s.cu, cuGraphExecDestroy_10000(exec))?;
+        with_if(s, graph)
+    }),
+    ("IF beside a moved graph that has a copy in another", |s| {
+        let child = s.graph_of(&[Work::Empty])?;
+        s.graph_of(&[Work::Child(child)])?;
+        with_if(s, moved(s, child)?.graph)
+    }),
+    ("  the other destroyed before", |s| {
+        let child = s.graph_of(&[Work::Empty])?;
+        let other = s.graph_of(&[Work::Child(child)])?;
+        let graph = moved(s, child)?.graph;
+        s.destroy(other)?;
+        with_if(s, graph)
+    }),
     ("with a user object: child node destroyed: fired", |s| {
         let child = s.graph_of(&[Work::Empty])?;
         let object = Object::held(s, child)?;

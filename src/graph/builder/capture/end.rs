@@ -208,7 +208,9 @@ impl Capture {
             return Err(self.ends_invalid(state));
         }
         self.join_all(info.graph).map_err(|error| self.failed(error))?;
+        let relatives = state.has_relatives.then(relations::changed);
         let ended = calls::end(self.table(), self.stream.raw());
+        drop(relatives);
         if let Err(error) = ended {
             match calls::info(self.table(), self.stream.raw().handle()).map(|info| info.status) {
                 Ok(CU_STREAM_CAPTURE_STATUS_ACTIVE) => return Err(self.still_goes_on(error)),

@@ -87,7 +87,7 @@ fn embed(child: &Graph, graph: &Arc<Graph>) -> Result<Work, CUresult> {
     }
     child.check_duplicate()?;
     graph.check_depth(child.height())?;
-    Ok(Work::Child(child.duplicate()))
+    Ok(Work::Child(child.copy_for_node()))
 }
 
 /// Gives a node another graph instead of what it has.

@@ -36,28 +36,6 @@ impl Graph {
         copy
     }
 
-    /// A copy that the program asked for, and has for itself.
-    pub(crate) fn clone_graph(&self) -> Arc<Self> {
-        let clone = self.duplicate();
-        let mut clones = self.clones.lock();
-        clones.retain(|clone| GRAPHS.get(*clone).is_some());
-        clones.push(clone.handle);
-        clone
-    }
-
-    /// Whether there are clones of it.
-    pub(crate) fn is_cloned(&self) -> bool {
-        self.clones.lock().iter().any(|clone| GRAPHS.get(*clone).is_some())
-    }
-
-    /// Whether there are clones of a graph in it, at any depth.
-    pub(crate) fn holds_cloned(&self) -> bool {
-        let nodes: Vec<_> = self.content.lock().nodes.values().cloned().collect();
-        nodes
-            .iter()
-            .any(|node| node.work().graphs().iter().any(|graph| graph.is_cloned() || graph.holds_cloned()))
-    }
-
     /// The node of this graph, which is a copy, that is the copy of another graph's.
     pub(crate) fn copy_of(&self, original: &Node) -> Option<Arc<Node>> {
         let content = self.content.lock();

@@ -7,6 +7,7 @@
 pub(crate) mod conditional;
 mod content;
 mod copy;
+mod derived;
 mod remove;
 mod size;
 
@@ -24,6 +25,7 @@ use crate::instruments::live;
 use crate::instruments::settings::graph_reuse;
 use conditional::Conditional;
 use content::Content;
+use derived::Derived;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
@@ -54,8 +56,7 @@ pub(crate) struct Graph {
     exec: Mutex<Weak<()>>,
     /// Whether it was the program's own before it was put into a node.
     moved: AtomicBool,
-    /// Its clones, also those that are gone.
-    clones: Mutex<Vec<usize>>,
+    derived: Mutex<Derived>,
 }
 
 /// A node.
@@ -179,7 +180,7 @@ impl Graph {
             content: Mutex::default(),
             exec: Mutex::default(),
             moved: AtomicBool::new(false),
-            clones: Mutex::default(),
+            derived: Mutex::default(),
         }
     }
 

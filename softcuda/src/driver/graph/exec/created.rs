@@ -80,6 +80,7 @@ fn instantiate(graph: CUgraph, flags: u64) -> Result<Arc<Exec>, Refusal> {
         actions: Arc::new(actions),
         memory,
         sole,
+        of: Some(graph.has_exec()),
         objects: Arc::new(Objects::of(&graph)),
         last: None,
         queues: Vec::new(),
@@ -92,9 +93,9 @@ fn check_clones(graph: &Graph) -> Result<(), Refusal> {
     if graph.is_cloned() {
         return Err(CUDA_ERROR_NOT_SUPPORTED.into());
     }
-    if graph.holds_cloned() {
+    if graph.holds_derived() {
         complain(
-            "a graph that has conditional nodes is instantiated while there is a clone of a child graph in it; a real driver crashes",
+            "a graph that has conditional nodes is instantiated while there is a clone of a child graph in it, or a copy or an exec that was made before it was moved there; a real driver crashes",
         );
         return Err(CUDA_ERROR_NOT_SUPPORTED.into());
     }
@@ -195,7 +196,7 @@ pub(crate) fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> Answer {
     EXECS.remove(exec.handle).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let mut state = exec.state.lock();
     let (objects, launched) = (std::mem::take(&mut state.objects), state.last.is_some());
-    (state.sole, state.memory) = (None, Memory::default());
+    (state.sole, state.of, state.memory) = (None, None, Memory::default());
     let waits_for = state.last.take().filter(|_| !state.actions.conditions.is_empty());
     drop(state);
     // So does driver 580 (measured). What comes before a function of the program's that calls this is done by then.

@@ -54,6 +54,8 @@ struct State {
     memory: Memory,
     /// Given up when the exec is destroyed, if there may be no other one of the graph until then.
     sole: Option<Arc<()>>,
+    /// By this the graph knows that the exec exists, until it is destroyed.
+    of: Option<Arc<()>>,
     /// The end of the last launch.
     last: Option<Arc<Task>>,
     /// Queues for the work of contexts other than that of the stream.
