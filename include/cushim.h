@@ -5050,9 +5050,9 @@ cushim_status cushim_graph_get_id(cushim_graph graph, uint32_t *id);
  * Creates a copy of a graph (`cuGraphClone`), with all graphs below it and the labels of the nodes. The copy keeps
  * what the original keeps, on its own account.
  *
- * While the copy exists, or an exec made from it, a graph that has conditional nodes and is the original, or contains
- * it, cannot be instantiated (measured on driver 580, which crashes there). A copy that `cushim_graph_add_child` makes
- * does not count.
+ * While the copy exists, or an exec made from it, a graph that has conditional nodes and is the original, or
+ * contains it, cannot be instantiated (measured on driver 580, which crashes there). A copy that
+ * `cushim_graph_add_child` makes does not count.
  *
  * @param[in] graph The graph; also a child graph.
  * @param[out, owned] clone The copy.
@@ -5060,8 +5060,7 @@ cushim_status cushim_graph_get_id(cushim_graph graph, uint32_t *id);
  *   `CUDA_ERROR_NOT_SUPPORTED` (801) for a graph that allocates memory or has conditional nodes.
  * @driver any
  */
-cushim_status cushim_graph_clone(cushim_graph graph,
-                                 cushim_graph *clone);
+cushim_status cushim_graph_clone(cushim_graph graph, cushim_graph *clone);
 
 /*
  * Returns the node of a clone that stands for a node of the original (`cuGraphNodeFindInClone`).
