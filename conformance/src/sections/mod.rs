@@ -36,6 +36,7 @@ mod peers;
 mod pools;
 mod prepared_launches;
 mod primary;
+mod processes;
 mod reset;
 mod sentences;
 mod stale;
@@ -137,6 +138,7 @@ const BEFORE_GRAPHS: &[&Section] = &[
     &pools::SECTION,
     &managed::SECTION,
     &numa_and_pools::SECTION,
+    &processes::SECTION,
     &virtual_memory::SECTION,
     &capture::SECTION,
     &capture::begin::SECTION,

@@ -4,8 +4,8 @@ use crate::abi::Answer;
 use crate::abi::pointer::Out;
 use crate::abi::sys::{
     CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING, CU_EVENT_INTERPROCESS, CUDA_ERROR_CAPTURED_EVENT,
-    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_READY, CUDA_ERROR_NOT_SUPPORTED,
-    CUevent, CUipcEventHandle, CUresult,
+    CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_MAP_FAILED,
+    CUDA_ERROR_NOT_READY, CUDA_ERROR_OUT_OF_MEMORY, CUevent, CUipcEventHandle, CUresult,
 };
 use crate::driver::capture::tail::Tail;
 use crate::driver::capture::{self, Capture};
@@ -13,6 +13,7 @@ use crate::driver::context::Activation;
 use crate::driver::context::current::current;
 use crate::driver::handle::{Object, Table};
 use crate::driver::memory::pool;
+use crate::driver::sharing::{Handle, Kind, Records, is_own};
 use crate::driver::waiting::wait_for;
 use crate::executor::{self, Task};
 use crate::instruments::live;
@@ -35,6 +36,26 @@ pub(crate) struct Event {
     context: Arc<Activation>,
     /// The last record. Recording again replaces it; who waits for an earlier one holds that.
     record: Mutex<Record>,
+    /// Its records in all processes, if it is for several.
+    shared: Option<Arc<Records>>,
+}
+
+/// A record of another process's, which is waited for by looking again and again.
+#[derive(Clone)]
+pub(crate) struct Distant {
+    records: Arc<Records>,
+    number: u64,
+}
+
+impl Distant {
+    fn is_reached(&self) -> bool {
+        self.records.is_reached(self.number)
+    }
+
+    /// Waits until it is reached, as long as `goes_on`.
+    pub(crate) fn wait_for(&self, goes_on: impl Fn() -> bool) {
+        self.records.wait_for(self.number, goes_on);
+    }
 }
 
 /// What was recorded.
@@ -42,8 +63,8 @@ pub(crate) struct Event {
 enum Record {
     #[default]
     Nothing,
-    /// A place in the order of work.
-    Task(Arc<Task>),
+    /// A place in the order of work, and the record's number among those of all processes.
+    Task(Arc<Task>, u64),
     /// A place in a capture.
     Captured(Captured),
 }
@@ -103,11 +124,46 @@ impl Event {
         &self.context
     }
 
-    /// What to wait for; `None` if it was never recorded, or in a capture.
+    /// What to wait for; `None` if it was never recorded, or in a capture, or last in another process.
     pub(crate) fn recorded(&self) -> Option<Arc<Task>> {
         match &*self.record.lock() {
-            Record::Task(task) => Some(Arc::clone(task)),
-            Record::Nothing | Record::Captured(_) => None,
+            Record::Task(task, number) if self.is_last(*number) => Some(Arc::clone(task)),
+            Record::Task(..) | Record::Nothing | Record::Captured(_) => None,
+        }
+    }
+
+    /// Whether no other process has recorded since.
+    fn is_last(&self, number: u64) -> bool {
+        self.shared.as_ref().is_none_or(|records| records.last() == number)
+    }
+
+    /// What to wait for if another process recorded last, and has not reached that.
+    pub(crate) fn distant(&self) -> Option<Distant> {
+        let records = self.shared.as_ref()?;
+        let number = records.last();
+        let own = match &*self.record.lock() {
+            Record::Task(_, number) => *number,
+            Record::Nothing | Record::Captured(_) => 0,
+        };
+        let distant = Distant { records: Arc::clone(records), number };
+        (number != own && !distant.is_reached()).then_some(distant)
+    }
+
+    /// The number of a new record among those of all processes; 0 where the event is this one's.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.shared.as_ref().map_or(0, |records| records.give())
+    }
+
+    /// That of the last one.
+    pub(crate) fn last_number(&self) -> u64 {
+        self.shared.as_ref().map_or(0, |records| records.last())
+    }
+
+    /// A record has been reached.
+    pub(crate) fn reach(&self, number: u64) {
+        if let Some(records) = &self.shared {
+            // A graph's records have their numbers when they are reached.
+            records.reach(if number == 0 { records.give() } else { number });
         }
     }
 
@@ -115,7 +171,7 @@ impl Event {
     pub(crate) fn captured(&self) -> Option<Captured> {
         match &*self.record.lock() {
             Record::Captured(captured) => Some(captured.clone()),
-            Record::Nothing | Record::Task(_) => None,
+            Record::Nothing | Record::Task(..) => None,
         }
     }
 
@@ -145,16 +201,16 @@ impl Event {
         if Arc::ptr_eq(context, &self.context) { Ok(()) } else { Err(CUDA_ERROR_INVALID_HANDLE) }
     }
 
-    /// It was recorded.
-    pub(crate) fn set_recorded(&self, record: &Arc<Task>) {
+    /// It was recorded; with the record's number.
+    pub(crate) fn set_recorded(&self, record: &Arc<Task>, number: u64) {
         let mut last = self.record.lock();
         // Another thread may have recorded after us and got here before.
         let is_newer = match &*last {
-            Record::Task(last) => last.is_before(record),
+            Record::Task(last, _) => last.is_before(record),
             Record::Nothing | Record::Captured(_) => true,
         };
         if is_newer {
-            *last = Record::Task(Arc::clone(record));
+            *last = Record::Task(Arc::clone(record), number);
         }
     }
 
@@ -179,8 +235,15 @@ pub(crate) fn cuEventCreate(phEvent: Out<CUevent>, Flags: u32) -> Answer {
     if !known || timed_across_processes {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let event = EVENTS.add(|handle| Event { handle, flags: Flags, context, record: Mutex::default() });
-    phEvent.set(event.handle as CUevent)
+    let shared = match Flags & INTERPROCESS {
+        0 => None,
+        _ => Some(Arc::new(Records::new().ok_or(CUDA_ERROR_OUT_OF_MEMORY)?)),
+    };
+    phEvent.set(add(Flags, context, shared).handle as CUevent)
+}
+
+fn add(flags: u32, context: Arc<Activation>, shared: Option<Arc<Records>>) -> Arc<Event> {
+    EVENTS.add(|handle| Event { handle, flags, context, record: Mutex::default(), shared })
 }
 
 pub(crate) fn cuEventDestroy(hEvent: CUevent) -> Answer {
@@ -197,7 +260,8 @@ pub(crate) fn cuEventQuery(hEvent: CUevent) -> Answer {
     let event = Event::of(hEvent)?;
     event.refuse_captured()?;
     capture::check_unsafe()?;
-    let finished = event.recorded().is_none_or(|record| executor::poll(&[record]));
+    let finished =
+        event.recorded().is_none_or(|record| executor::poll(&[record])) && event.distant().is_none();
     event.context.fault()?;
     if finished { Ok(()) } else { Err(CUDA_ERROR_NOT_READY) }
 }
@@ -206,7 +270,9 @@ pub(crate) fn cuEventSynchronize(hEvent: CUevent) -> Answer {
     let event = Event::of(hEvent)?;
     event.refuse_captured()?;
     capture::check_unsafe()?;
-    if let Some(record) = event.recorded() {
+    if let Some(distant) = event.distant() {
+        distant.wait_for(|| event.context.fault().is_ok());
+    } else if let Some(record) = event.recorded() {
         wait_for(&[Arc::clone(&record)])?;
         pool::trim(|task| task.is_earlier_in_queue(&record));
     }
@@ -235,9 +301,26 @@ pub(crate) fn cuEventElapsedTime_v2(pMilliseconds: Out<f32>, hStart: CUevent, hE
     cuEventElapsedTime(pMilliseconds, hStart, hEnd)
 }
 
-/// Events do not leave the process.
-pub(crate) fn cuIpcGetEventHandle(_pHandle: Out<CUipcEventHandle>, event: CUevent) -> Answer {
+/// Lets other processes open an event, as long as it is there.
+pub(crate) fn cuIpcGetEventHandle(pHandle: Out<CUipcEventHandle>, event: CUevent) -> Answer {
     current()?;
     let event = Event::of(event)?;
-    Err(if event.is_interprocess() { CUDA_ERROR_NOT_SUPPORTED } else { CUDA_ERROR_INVALID_HANDLE })
+    // Only the process that has created it can hand it on (measured).
+    let records =
+        event.shared.as_ref().filter(|records| records.is_own()).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+    pHandle.check()?;
+    pHandle.set(CUipcEventHandle { reserved: records.handle().bytes(Kind::Event) })
+}
+
+/// Opens another process's event, as one of the current context. What it was created with beside that nobody knows here.
+pub(crate) fn cuIpcOpenEventHandle(phEvent: Out<CUevent>, handle: CUipcEventHandle) -> Answer {
+    let context = current()?;
+    phEvent.check()?;
+    let named = Handle::read(&handle.reserved, Kind::Event).ok_or(CUDA_ERROR_MAP_FAILED)?;
+    if is_own(&named.nonce) {
+        return Err(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    let records = Records::open(&named).ok_or(CUDA_ERROR_MAP_FAILED)?;
+    let event = add(INTERPROCESS | DISABLE_TIMING, context, Some(Arc::new(records)));
+    phEvent.set(event.handle as CUevent)
 }

@@ -5,6 +5,7 @@
 //! | `call`, `handle`, `signal`, `waiting` | what a call says, handles, who is told of what, waiting for work |
 //! | `device` | devices and their attributes |
 //! | `space` | address space: the window of device memory, the heap of kernels, host pages |
+//! | `sharing` | what processes have in common: boards, and the handles that name their entries |
 //! | `capture` | which captures are under way, and what they forbid |
 //! | `context` | contexts, and which one is current |
 //! | `profiler` | the begin and end of what a profiler is to see |
@@ -35,6 +36,7 @@ pub(crate) mod memory;
 pub(crate) mod operation;
 pub(crate) mod peer;
 pub(crate) mod profiler;
+mod sharing;
 mod signal;
 mod space;
 pub(crate) mod stream;

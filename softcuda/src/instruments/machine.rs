@@ -34,6 +34,23 @@ pub(crate) fn physical() -> u64 {
     *PHYSICAL
 }
 
+/// Whether processes can share memory: the system has files without a name, and lets this process have one of any size. (Where it
+/// does not, it ends the process that makes one by a signal.)
+pub(crate) fn shares_memory() -> bool {
+    static SHARES: LazyLock<bool> = LazyLock::new(|| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: writes one struct; the name is a string, and the new descriptor nobody else's.
+        unsafe {
+            let unlimited = libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) == 0
+                && limit.rlim_cur == libc::RLIM_INFINITY;
+            let name = c"softcuda-probe".as_ptr();
+            let file = libc::syscall(libc::SYS_memfd_create, name, libc::MFD_CLOEXEC) as libc::c_int;
+            file >= 0 && libc::close(file) == 0 && unlimited
+        }
+    });
+    *SHARES
+}
+
 /// A value of a file of lines like `MemTotal: 24684092 kB`, in bytes.
 fn field(file: &str, name: &str) -> Option<u64> {
     let text = read_to_string(file).ok()?;

@@ -3467,8 +3467,14 @@ extern "C" fn cuInit(Flags: u32) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuIpcCloseMemHandle() -> CUresult {
-    entry::refuse(296)
+extern "C" fn cuIpcCloseMemHandle(dptr: CUdeviceptr_v2) -> CUresult {
+    entry::call(
+        296,
+        &|a: &mut Arguments| {
+            a.address("dptr", dptr as usize);
+        },
+        &|| crate::driver::memory::processes::plain::cuIpcCloseMemHandle(dptr),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3484,23 +3490,61 @@ extern "C" fn cuIpcGetEventHandle(pHandle: Out<CUipcEventHandle_v1>, event: CUev
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuIpcGetMemHandle() -> CUresult {
-    entry::refuse(298)
+extern "C" fn cuIpcGetMemHandle(pHandle: Out<CUipcMemHandle_v1>, dptr: CUdeviceptr_v2) -> CUresult {
+    entry::call(
+        298,
+        &|a: &mut Arguments| {
+            a.address("pHandle", pHandle.address());
+            a.address("dptr", dptr as usize);
+        },
+        &|| crate::driver::memory::processes::plain::cuIpcGetMemHandle(pHandle, dptr),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuIpcOpenEventHandle() -> CUresult {
-    entry::refuse(299)
+extern "C" fn cuIpcOpenEventHandle(phEvent: Out<CUevent>, handle: CUipcEventHandle_v1) -> CUresult {
+    entry::call(
+        299,
+        &|a: &mut Arguments| {
+            a.made("phEvent", phEvent.address());
+            a.value("handle", "null");
+        },
+        &|| crate::driver::event::cuIpcOpenEventHandle(phEvent, handle),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuIpcOpenMemHandle() -> CUresult {
-    entry::refuse(300)
+extern "C" fn cuIpcOpenMemHandle(
+    pdptr: Out<CUdeviceptr_v2>,
+    handle: CUipcMemHandle_v1,
+    Flags: u32,
+) -> CUresult {
+    entry::call(
+        300,
+        &|a: &mut Arguments| {
+            a.made("pdptr", pdptr.address());
+            a.value("handle", "null");
+            a.value("Flags", Flags);
+        },
+        &|| crate::driver::memory::processes::plain::cuIpcOpenMemHandle(pdptr, handle, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuIpcOpenMemHandle_v2() -> CUresult {
-    entry::refuse(301)
+extern "C" fn cuIpcOpenMemHandle_v2(
+    pdptr: Out<CUdeviceptr_v2>,
+    handle: CUipcMemHandle_v1,
+    Flags: u32,
+) -> CUresult {
+    entry::call(
+        301,
+        &|a: &mut Arguments| {
+            a.made("pdptr", pdptr.address());
+            a.value("handle", "null");
+            a.value("Flags", Flags);
+        },
+        &|| crate::driver::memory::processes::plain::cuIpcOpenMemHandle_v2(pdptr, handle, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5229,13 +5273,41 @@ extern "C" fn cuMemPoolDestroy(pool: CUmemoryPool) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolExportPointer() -> CUresult {
-    entry::refuse(411)
+extern "C" fn cuMemPoolExportPointer(
+    shareData_out: Out<CUmemPoolPtrExportData_v1>,
+    ptr: CUdeviceptr_v2,
+) -> CUresult {
+    entry::call(
+        411,
+        &|a: &mut Arguments| {
+            a.address("shareData_out", shareData_out.address());
+            a.address("ptr", ptr as usize);
+        },
+        &|| crate::driver::memory::processes::pools::cuMemPoolExportPointer(shareData_out, ptr),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolExportToShareableHandle() -> CUresult {
-    entry::refuse(412)
+extern "C" fn cuMemPoolExportToShareableHandle(
+    handle_out: *mut c_void,
+    pool: CUmemoryPool,
+    handleType: CUmemAllocationHandleType,
+    flags: u64,
+) -> CUresult {
+    entry::call(
+        412,
+        &|a: &mut Arguments| {
+            a.address("handle_out", handle_out as usize);
+            a.address("pool", pool as usize);
+            a.value("handleType", handleType.0);
+            a.value("flags", flags);
+        },
+        &|| {
+            crate::driver::memory::processes::pools::cuMemPoolExportToShareableHandle(
+                handle_out, pool, handleType, flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5273,13 +5345,43 @@ extern "C" fn cuMemPoolGetAttribute(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolImportFromShareableHandle() -> CUresult {
-    entry::refuse(415)
+extern "C" fn cuMemPoolImportFromShareableHandle(
+    pool_out: Out<CUmemoryPool>,
+    handle: *mut c_void,
+    handleType: CUmemAllocationHandleType,
+    flags: u64,
+) -> CUresult {
+    entry::call(
+        415,
+        &|a: &mut Arguments| {
+            a.made("pool_out", pool_out.address());
+            a.address("handle", handle as usize);
+            a.value("handleType", handleType.0);
+            a.value("flags", flags);
+        },
+        &|| {
+            crate::driver::memory::processes::pools::cuMemPoolImportFromShareableHandle(
+                pool_out, handle, handleType, flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolImportPointer() -> CUresult {
-    entry::refuse(416)
+extern "C" fn cuMemPoolImportPointer(
+    ptr_out: Out<CUdeviceptr_v2>,
+    pool: CUmemoryPool,
+    shareData: Out<CUmemPoolPtrExportData_v1>,
+) -> CUresult {
+    entry::call(
+        416,
+        &|a: &mut Arguments| {
+            a.made("ptr_out", ptr_out.address());
+            a.address("pool", pool as usize);
+            a.address("shareData", shareData.address());
+        },
+        &|| crate::driver::memory::processes::pools::cuMemPoolImportPointer(ptr_out, pool, shareData),
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -4,7 +4,9 @@
 use crate::common::streams::{
     Gate, ILLEGAL_ADDRESS, INVALID_HANDLE, NOT_READY, event, free_stream, query, record, synchronize,
 };
-use crate::common::{INVALID_VALUE, Library, NOT_SUPPORTED, OUT_OF_MEMORY, alone, at, with_context};
+use crate::common::{
+    INVALID_VALUE, Library, NOT_SUPPORTED, OUT_OF_MEMORY, alone, at, everywhere, with_context,
+};
 
 const REUSE_FOLLOW_EVENTS: u64 = 1;
 const REUSE_OPPORTUNISTIC: u64 = 2;
@@ -537,29 +539,56 @@ fn the_pools_of_places() {
     });
 }
 
-/// A device says by which handles its pools can be shared, and makes no other pool: chosen, where there is nothing to share by.
+/// Which pools can be shared, and by what: as devices say. What no driver shares is a wrong value (measured).
 #[test]
-fn no_pool_says_that_it_can_be_shared() {
-    alone("no_pool_says_that_it_can_be_shared", &[], || {
+fn what_pools_can_be_shared() {
+    alone("what_pools_can_be_shared", &[], || {
         let cu = with_context();
         let (s, mine, mut p, mut types) = (free_stream(&cu), pool(&cu, DEVICE_POOL), 0u64, 7i32);
         assert_eq!(cu.call("cuDeviceGetAttribute", &[at(&mut types), 119, 0]), 0);
-        assert_eq!(types, 0);
+        assert_eq!(types, 1, "by a descriptor, and not by fabric");
         for (props, answer) in [
-            (Props { handles: 1, ..DEVICE_POOL }, NOT_SUPPORTED),
-            (Props { handles: 1, ..NODE_POOL }, NOT_SUPPORTED),
+            (Props { handles: 1, ..DEVICE_POOL }, 0),
+            (Props { handles: 1, ..NODE_POOL }, 0),
+            (Props { handles: 8, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { handles: 9, ..DEVICE_POOL }, NOT_SUPPORTED),
             (Props { handles: 2, ..DEVICE_POOL }, INVALID_VALUE),
             (Props { handles: 1, ..HOST_POOL }, INVALID_VALUE),
         ] {
             let (mut props, mut out) = (props, 7u64);
-            assert_eq!((cu.call("cuMemPoolCreate", &[at(&mut out), at(&mut props)]), out), (answer, 7));
+            assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut out), at(&mut props)]), answer);
+            assert_eq!(out == 7, answer != 0);
         }
         assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 64, mine, s]), 0);
         assert_eq!(pointer_attribute(&cu, p, 14), 0);
         let (mut file, mut data) = (7i32, [0u8; 64]);
         let export = cu.call("cuMemPoolExportToShareableHandle", &[at(&mut file), mine, 1, 0]);
-        assert_eq!((export, file), (NOT_SUPPORTED, 7));
-        assert_eq!(cu.call("cuMemPoolExportPointer", &[at(&mut data), p]), NOT_SUPPORTED);
+        assert_eq!((export, file), (INVALID_VALUE, 7));
+        assert_eq!(cu.call("cuMemPoolExportPointer", &[at(&mut data), p]), INVALID_VALUE);
+    });
+}
+
+/// Memory of a pool that can be shared is given back and found again as any, and none of it is lost.
+#[test]
+fn memory_of_shared_pools_comes_and_goes() {
+    everywhere("memory_of_shared_pools_comes_and_goes", || {
+        let cu = with_context();
+        let s = free_stream(&cu);
+        for props in [DEVICE_POOL, NODE_POOL] {
+            let mine = pool(&cu, Props { handles: 1, ..props });
+            for size in [1u64, 4096, 100_000, 8 << 20] {
+                let mut p = 0u64;
+                assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), size, mine, s]), 0);
+                assert_eq!(pointer_attribute(&cu, p, 14), 1);
+                assert_eq!(cu.call("cuMemFreeAsync", &[p, s]), 0);
+                assert_eq!(synchronize(&cu, s), 0);
+            }
+            let mut reserved = 7u64;
+            assert_eq!(cu.call("cuMemPoolGetAttribute", &[mine, 5, at(&mut reserved)]), 0);
+            assert_eq!(reserved, 0);
+            assert_eq!(cu.call("cuMemPoolDestroy", &[mine]), 0);
+        }
+        assert_eq!((cu.live("memory pool"), cu.live("device memory")), (0, 0));
     });
 }
 

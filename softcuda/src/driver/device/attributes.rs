@@ -8,6 +8,7 @@ use crate::abi::Answer;
 use crate::abi::pointer::Out;
 #[allow(clippy::wildcard_imports)] // every enumerator of the attributes
 use crate::abi::sys::*;
+use crate::instruments::machine;
 use crate::instruments::settings::{concurrent_managed, memory_pools, version};
 
 pub(crate) fn cuDeviceGetAttribute(pi: Out<i32>, attrib: CUdevice_attribute, dev: CUdevice) -> Answer {
@@ -18,6 +19,11 @@ pub(crate) fn cuDeviceGetAttribute(pi: Out<i32>, attrib: CUdevice_attribute, dev
         CU_DEVICE_ATTRIBUTE_PCI_BUS_ID => pi.set(device.pci_bus()),
         CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => pi.set(i32::from(concurrent_managed())),
         _ if is_of_pools(attrib) && !memory_pools() => {
+            pi.set(known.map(|_| 0).ok_or(CUDA_ERROR_INVALID_VALUE)?)
+        }
+        CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES | CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED
+            if !machine::shares_memory() =>
+        {
             pi.set(known.map(|_| 0).ok_or(CUDA_ERROR_INVALID_VALUE)?)
         }
         _ => pi.set(known.ok_or(CUDA_ERROR_INVALID_VALUE)?.2),
@@ -162,13 +168,13 @@ const ATTRIBUTES: &[Row] = &[
     (CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 0, 0),
     (CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 0, 0),
     (CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 0, 0),
-    (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0, 0),
+    (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0, 1),
     (CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 11080, 1),
     (CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, 0, 0),
     (CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 0, 1),
     (CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 0, 1),
     (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0, 0),
-    (CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 12000, 0),
+    (CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 12000, 1),
     (CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 12000, 4),
     (CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 12000, 0),
     (CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 12030, 0),

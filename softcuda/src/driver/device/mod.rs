@@ -36,7 +36,7 @@ impl Device {
     }
 
     /// What it is known by, whichever ordinal it has.
-    fn number(self) -> usize {
+    pub(crate) fn number(self) -> usize {
         numbers()[self.0]
     }
 

@@ -69,6 +69,7 @@ fn allocate(dptr: Out<CUdeviceptr_v2>, size: usize, pool: &Arc<Pool>, stream: &A
         return dptr.set(recorded.unwrap_or_default()).and(recorded.map(drop));
     }
     capture::check_unsafe()?;
+    pool.check_not_imported()?;
     if size == 0 {
         return dptr.set(0);
     }

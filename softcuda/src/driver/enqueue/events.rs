@@ -9,7 +9,7 @@ use crate::abi::sys::{
 use crate::driver::capture::{self, Capture};
 use crate::driver::context::Context;
 use crate::driver::event::{Captured, Event};
-use crate::driver::operation::event::{Record, Wait};
+use crate::driver::operation::event::{Record, Wait, WaitDistant};
 use crate::driver::stream::Stream;
 use crate::executor::{self, Task};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) fn record(event: Arc<Event>, stream: &Arc<Stream>, after: &[Arc<Task>
     event.check_context(&stream.context)?;
     match stream.capture() {
         Some(capture) => record_in(capture, &event, stream),
-        None => stream.submit_after(Record { event }, after).map(drop),
+        None => stream.submit_after(Record::of(event), after).map(drop),
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: 
     let stream = Stream::of(hStream)?;
     match flags {
         0 => record(event, &stream, &[]),
-        RECORD_EXTERNAL if stream.is_capturing() => stream.give(Record { event }).map(drop),
+        RECORD_EXTERNAL if stream.is_capturing() => stream.give(Record::of(event)).map(drop),
         RECORD_EXTERNAL => Err(CUDA_ERROR_ILLEGAL_STATE),
         _ => Err(CUDA_ERROR_INVALID_VALUE),
     }
@@ -73,6 +73,9 @@ fn wait(stream: &Stream, event: Arc<Event>) -> Answer {
     event.check_may_be_awaited(&stream.context)?;
     if let Some(captured) = event.captured() {
         return wait_for_captured(stream, captured);
+    }
+    if let Some(record) = event.distant() {
+        return stream.submit(WaitDistant { record }).map(drop);
     }
     if event.recorded().is_none() {
         return Ok(());
@@ -120,7 +123,11 @@ pub(crate) fn cuCtxWaitEvent(hCtx: CUcontext, hEvent: CUevent) -> Answer {
     let context = Context::of(hCtx)?.activation()?;
     let event = Event::of(hEvent)?;
     capture::check_context(context.id())?;
-    if let Some(record) = event.recorded() {
+    let record = match event.distant() {
+        Some(record) => Some(Stream::aside(&context).submit(WaitDistant { record })?),
+        None => event.recorded(),
+    };
+    if let Some(record) = record {
         executor::hold_up(context.queues(), &record);
     }
     Ok(())

@@ -35,13 +35,15 @@ pub(crate) fn access(from: &Activation, memory: &Allocation, address: usize) -> 
         }
         Kind::Pooled(pooled) => pooled.pool().access_from(from.device()),
         Kind::Graph(graph) => graph.access_from(from.device()),
-        Kind::Device(_) | Kind::Variable(_) if !reaches(from, &memory.owner) => CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        Kind::Device(_) | Kind::Variable(_) | Kind::Opened(_) if !reaches(from, &memory.owner) => {
+            CU_MEM_ACCESS_FLAGS_PROT_NONE
+        }
         _ => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     }
 }
 
 /// Whether a context reaches plain memory of another device, which it has asked for.
 pub(crate) fn is_lent(from: &Activation, memory: &Allocation) -> bool {
-    let plain = matches!(memory.kind, Kind::Device(_) | Kind::Variable(_));
+    let plain = matches!(memory.kind, Kind::Device(_) | Kind::Variable(_) | Kind::Opened(_));
     plain && from.device() != memory.owner.device() && reaches(from, &memory.owner)
 }

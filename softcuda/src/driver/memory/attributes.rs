@@ -19,6 +19,7 @@ use crate::abi::sys::{
 };
 use crate::driver::capture;
 use crate::driver::context::current::top;
+use crate::driver::space::window;
 use crate::instruments::settings::version;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -186,13 +187,21 @@ fn value(
         }),
         CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => {
             let shareable = mapping.is_some_and(|(_, mapping)| mapping.memory.properties.is_shareable);
-            Value::Large(if shareable { CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0 as u64 } else { 0 })
+            Value::Large(match &allocation.kind {
+                Kind::Pooled(pooled) => pooled.pool().handle_types(),
+                _ if shareable => CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0 as u64,
+                _ => 0,
+            })
         }
         CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Small(u32::from(allocation.pages.is_some())),
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
+            let capable = matches!(allocation.kind, Kind::Device(_)) && window::file().is_some();
+            Value::Small(u32::from(capable))
+        }
         // Features that this driver does not have.
-        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-        | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
-        | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Small(0),
+        CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => {
+            Value::Small(0)
+        }
         _ => return Err(CUDA_ERROR_NOT_SUPPORTED),
     })
 }

@@ -78,6 +78,7 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
         Kind::Registered(_) => CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
         Kind::Device(_)
         | Kind::Variable(_)
+        | Kind::Opened(_)
         | Kind::Pooled(_)
         | Kind::Graph(_)
         | Kind::Pinned(..)
@@ -114,7 +115,12 @@ pub(crate) fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> Answer {
 fn host_flags(p: *mut c_void) -> Result<u32, CUresult> {
     let allocation = table::find(p as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let shown = match allocation.kind {
-        Kind::Device(_) | Kind::Variable(_) | Kind::Pooled(_) | Kind::Graph(_) | Kind::Reserved(_) => {
+        Kind::Device(_)
+        | Kind::Opened(_)
+        | Kind::Variable(_)
+        | Kind::Pooled(_)
+        | Kind::Graph(_)
+        | Kind::Reserved(_) => {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         Kind::Managed(_) => CU_MEMHOSTALLOC_DEVICEMAP,

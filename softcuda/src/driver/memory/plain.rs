@@ -69,6 +69,15 @@ pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
     owner.fault()
 }
 
+/// The same for memory of another process, which no capture minds (measured).
+pub(super) fn end(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
+    let allocation = table::remove(address, wanted).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    let waited = allocation.owner.wait_for_work();
+    allocation.set_freed();
+    waited?;
+    allocation.owner.fault()
+}
+
 /// Frees need no current context; a dead one is refused all the same.
 pub(super) fn check_current_is_not_dead() -> Answer {
     top().map_or(Ok(()), |context| context.activation().map(|_| ()))

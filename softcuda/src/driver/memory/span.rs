@@ -129,7 +129,7 @@ impl Span {
         match &self.hold {
             Hold::Allocation(allocation) => match allocation.kind {
                 Kind::Graph(ref memory) if memory.is_managed() => Place::Managed,
-                Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) => Place::Device,
+                Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) | Kind::Opened(_) => Place::Device,
                 Kind::Managed(_) => Place::Managed,
                 Kind::Reserved(_) if allocation.is_device(self.address) => Place::Device,
                 Kind::Reserved(_) => Place::Pinned,

@@ -3,18 +3,20 @@
 use super::graph_memory::{GraphMemory, release_kept};
 use super::identity;
 use super::location::Location;
+use super::opened::Opened;
 use super::pages::Pages;
 use super::pool::{Home, Pooled};
 use super::vmm::reserved::{Mapping, Reserved};
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use crate::driver::context::{self, Activation};
 use crate::driver::device::Device;
+use crate::driver::sharing::{Entry, Handle};
 use crate::driver::signal::Listener;
 use crate::driver::space::host_pages::HostPages;
 use crate::driver::space::window;
 use crate::instruments::live::{self, Source};
 use crate::instruments::settings::concurrent_managed;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -34,6 +36,8 @@ pub(crate) enum Kind {
     Pinned(#[allow(dead_code)] HostPages, u32), // held for its drop
     /// Host memory of the caller's, with its `CU_MEMHOSTREGISTER_*` flags.
     Registered(u32),
+    /// Device memory of another process.
+    Opened(Opened),
     /// Memory of host and devices.
     Managed(#[allow(dead_code)] HostPages), // held for its drop
     /// Addresses behind which a program puts memory and takes it away.
@@ -55,6 +59,8 @@ pub(crate) struct Allocation {
     pub(crate) id: u64,
     /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
     pub(crate) sync_operations: AtomicBool,
+    /// What other processes are told of it.
+    told: Mutex<Option<Entry>>,
     state: AtomicU8,
 }
 
@@ -106,7 +112,8 @@ impl Allocation {
         let sync_operations = AtomicBool::new(false);
         let state =
             AtomicU8::new(if matches!(kind, Kind::Pooled(_) | Kind::Graph(_)) { PROMISED } else { USABLE });
-        Self { address, size, bytes, kind, pages: None, owner, id, sync_operations, state }
+        let told = Mutex::new(None);
+        Self { address, size, bytes, kind, pages: None, owner, id, sync_operations, told, state }
     }
 
     /// Where `size` bytes at a device pointer are; refuses what is not wholly inside.
@@ -123,7 +130,7 @@ impl Allocation {
     fn report(&self) -> Option<live::Object> {
         let kind = match &self.kind {
             Kind::Managed(_) => live::MANAGED_MEMORY,
-            Kind::Device(_) => live::DEVICE_MEMORY,
+            Kind::Device(_) | Kind::Opened(_) => live::DEVICE_MEMORY,
             Kind::Pooled(pooled) => pooled.pool().home.name(),
             Kind::Graph(memory) if memory.is_allocated() && memory.is_managed() => live::MANAGED_MEMORY,
             Kind::Graph(memory) if memory.is_allocated() => live::DEVICE_MEMORY,
@@ -146,7 +153,7 @@ impl Allocation {
         // The whole pages inside become new ones, which need no memory before they are used.
         let renewed = if last > first {
             // SAFETY: whole pages of the driver's own mapping, whose bytes nobody uses.
-            unsafe { libc::madvise(first as *mut _, last - first, libc::MADV_DONTNEED) == 0 }
+            unsafe { window::renew(first, last - first) }
         } else {
             false
         };
@@ -175,7 +182,7 @@ impl Allocation {
     pub(crate) fn is_device(&self, address: usize) -> bool {
         match &self.kind {
             Kind::Reserved(_) => self.mapped_place(address).is_none_or(|place| place.device().is_some()),
-            Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) | Kind::Managed(_) => true,
+            Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) | Kind::Managed(_) | Kind::Opened(_) => true,
             Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Device(_) | Home::Managed(_)),
             Kind::Pinned(..) | Kind::Registered(_) => false,
         }
@@ -213,6 +220,7 @@ impl Allocation {
             Kind::Pooled(pooled) => pooled.pool().home.device(),
             Kind::Reserved(_) => self.mapped_place(address).and_then(Location::device),
             Kind::Graph(memory) => Some(memory.device()),
+            Kind::Opened(opened) => Some(opened.device()),
             _ => None,
         };
         of_pool.unwrap_or_else(|| self.owner.device())
@@ -227,8 +235,25 @@ impl Allocation {
         // A graph's comes again.
         let after = if self.of_graph().is_some() { PROMISED } else { FREED };
         self.state.store(after, Ordering::Release);
+        if let Some(told) = &*self.told.lock() {
+            told.end();
+        }
         let left = LEAVING.write().remove(&self.id);
         drop(left); // outside of the lock
+    }
+
+    /// How other processes find it, whom `tell` tells of it the first time.
+    pub(super) fn tell(&self, tell: impl FnOnce() -> Option<Entry>) -> Option<Handle> {
+        let mut told = self.told.lock();
+        if told.is_none() {
+            *told = tell();
+        }
+        told.as_ref().map(Entry::handle)
+    }
+
+    /// Whether other processes have it open.
+    fn is_lent(&self) -> bool {
+        self.told.lock().as_ref().is_some_and(Entry::is_used)
     }
 
     /// Whether calls see it as memory: a graph's is known by its address before that.
@@ -389,7 +414,19 @@ pub(crate) fn remove(address: usize, wanted: impl Fn(&Kind) -> bool) -> Option<A
     }
     let allocation = table.remove(&address)?;
     LEAVING.write().insert(allocation.id, Arc::clone(&allocation));
+    lend(std::slice::from_ref(&allocation));
     Some(allocation)
+}
+
+/// Memory that goes, and that other processes have open, stays for them, until they close it (measured). Lets go of what they have closed.
+fn lend(leaving: &[Arc<Allocation>]) {
+    static LENT: Mutex<Vec<Arc<Allocation>>> = Mutex::new(Vec::new());
+    let mut lent = LENT.lock();
+    let (stays, goes): (Vec<_>, Vec<_>) = lent.drain(..).partition(|one| one.is_lent());
+    *lent = stays;
+    lent.extend(leaving.iter().filter(|one| one.is_lent()).cloned());
+    drop(lent);
+    drop(goes); // outside of the lock
 }
 
 /// The allocations that satisfy a condition.
@@ -434,6 +471,7 @@ pub(crate) fn forget_stream(stream: u64) {
 fn forget(owner: &Arc<Activation>) {
     let stays =
         |allocation: &Arc<Allocation>| allocation.is_pooled() || !Arc::ptr_eq(&allocation.owner, owner);
+    lend(&select(|allocation| Arc::as_ptr(&allocation.owner) == Arc::as_ptr(owner)));
     TABLE.write().retain(|_, allocation| stays(allocation));
     for others in [&LEAVING, &EARLIER] {
         others.write().retain(|_, allocation| stays(allocation));

@@ -1,8 +1,9 @@
-//! Records of events, and waits for them. There is nothing to do but to look at the clock.
+//! Records of events, and waits for them. There is nothing to do but to look at the clock, and to tell other processes.
 
 use super::Action;
+use crate::abi::sys::CUresult;
 use crate::driver::context::Activation;
-use crate::driver::event::Event;
+use crate::driver::event::{Distant, Event};
 use crate::executor::{Turn, WorkKind};
 use std::sync::Arc;
 
@@ -10,6 +11,14 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Record {
     pub(crate) event: Arc<Event>,
+    /// The submission's number among the records of all processes; 0 for none.
+    pub(super) number: u64,
+}
+
+impl Record {
+    pub(crate) fn of(event: Arc<Event>) -> Self {
+        Self { event, number: 0 }
+    }
 }
 
 impl Action for Record {
@@ -23,6 +32,12 @@ impl Action for Record {
 
     fn run(&self, _context: &Arc<Activation>, turn: &Turn<'_>) {
         turn.mark();
+        self.event.reach(self.number);
+    }
+
+    /// Who waits in another process waits for the place, whatever became of the work.
+    fn give_up(&self, _fault: CUresult) {
+        self.event.reach(self.number);
     }
 }
 
@@ -42,4 +57,25 @@ impl Action for Wait {
     }
 
     fn run(&self, _context: &Arc<Activation>, _turn: &Turn<'_>) {}
+}
+
+/// Waits for a record of another process's.
+#[derive(Clone)]
+pub(crate) struct WaitDistant {
+    pub(crate) record: Distant,
+}
+
+impl Action for WaitDistant {
+    fn name(&self) -> &'static str {
+        "a wait for another process's event"
+    }
+
+    /// As a host function: what it waits for may be anything.
+    fn kind(&self) -> WorkKind {
+        WorkKind::Host
+    }
+
+    fn run(&self, context: &Arc<Activation>, _turn: &Turn<'_>) {
+        self.record.wait_for(|| !context.has_ended() && context.fault().is_ok());
+    }
 }

@@ -20,7 +20,7 @@ use crate::driver::memory::span::Access;
 use crate::executor::{Turn, WorkKind};
 use allocation::{Allocate, Free};
 use copy::Copy;
-use event::{Record, Wait};
+use event::{Record, Wait, WaitDistant};
 use fill::Fill;
 use host_function::{Callback, HostFunction};
 use launch::Launch;
@@ -40,6 +40,7 @@ pub(crate) enum Operation {
     Callback(Callback),
     Record(Record),
     Wait(Wait),
+    WaitDistant(WaitDistant),
     Allocate(Allocate),
     Free(Free),
     WriteValue(WriteValue),
@@ -98,6 +99,7 @@ impl Operation {
             Self::Callback(it) => it,
             Self::Record(it) => it,
             Self::Wait(it) => it,
+            Self::WaitDistant(it) => it,
             Self::Allocate(it) => it,
             Self::Free(it) => it,
             Self::WriteValue(it) => it,
@@ -143,7 +145,7 @@ macro_rules! operations { ($($kind:ident)*) => { $(
         }
     }
 )* } }
-operations!(Fill Launch HostFunction Callback Record Wait Allocate Free WriteValue WaitValue Values Attach Prefetch Discard);
+operations!(Fill Launch HostFunction Callback Record Wait WaitDistant Allocate Free WriteValue WaitValue Values Attach Prefetch Discard);
 
 #[cfg(test)]
 mod tests;

@@ -13,14 +13,17 @@ use std::sync::Arc;
 
 /// Puts an operation into a queue of a context, behind the tasks `after` too.
 pub(crate) fn submit(
-    operation: Operation,
+    mut operation: Operation,
     context: &Arc<Activation>,
     queue: &Arc<Queue>,
     after: &[Arc<Task>],
 ) -> Arc<Task> {
     // These two are about the order itself.
-    let (recorded, awaited) = match &operation {
-        Operation::Record(Record { event }) => (Some(Arc::clone(event)), None),
+    let (recorded, awaited) = match &mut operation {
+        Operation::Record(Record { event, number }) => {
+            *number = event.next_number();
+            (Some((Arc::clone(event), *number)), None)
+        }
         Operation::Wait(Wait { event }) => (None, event.recorded()),
         _ => (None, None),
     };
@@ -33,8 +36,8 @@ pub(crate) fn submit(
         }
         None => executor::submit(queue, work, after),
     };
-    if let Some(event) = recorded {
-        event.set_recorded(&task);
+    if let Some((event, number)) = recorded {
+        event.set_recorded(&task, number);
     }
     task
 }

@@ -107,7 +107,7 @@ fn records_and_waits() {
     let (stream, mut handle): (_, CUevent) = (new_stream(), std::ptr::null_mut());
     event::cuEventCreate(out(&mut handle), 0).unwrap();
     let event = Event::of(handle).unwrap();
-    let record: Operation = Record { event: Arc::clone(&event) }.into();
+    let record: Operation = Record::of(Arc::clone(&event)).into();
     let wait: Operation = Wait { event: Arc::clone(&event) }.into();
     let mut records = Vec::new();
     for _ in 0..3 {

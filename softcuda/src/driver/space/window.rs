@@ -1,5 +1,6 @@
 //! The address window of device memory: where device pointers point, and where the bytes are.
 
+use super::file::SharedFile;
 use crate::driver::device;
 use crate::instruments::complain::complain;
 use parking_lot::Mutex;
@@ -27,6 +28,8 @@ struct Window {
     front: usize,
     back: usize,
     size: usize,
+    /// What the back is a mapping of, so that other processes can map parts of it; `None` where the system has no such files.
+    file: Option<SharedFile>,
     ranges: Mutex<Ranges>,
     /// Bytes in use on each device.
     used: Vec<AtomicU64>,
@@ -107,9 +110,9 @@ impl Range {
 
     /// Takes it away: the part has bytes of its own again, all zero.
     pub(crate) fn take_away(&self, offset: usize, size: usize) -> bool {
-        let (at, rights) = (self.part(offset, size), libc::PROT_READ | libc::PROT_WRITE);
+        let at = self.part(offset, size);
         // SAFETY: as in `put`. Work that still uses the part finds other bytes there, and no end of the process.
-        unsafe { remap(at, size, rights, libc::MAP_PRIVATE | ANONYMOUS, -1) }
+        unsafe { self.window.own(at, size) && renew(at, size) }
     }
 
     /// Lets the host use a file's memory by the device pointers of a part, with these rights; without any if they are none.
@@ -148,16 +151,84 @@ impl Range {
     }
 }
 
+/// A range whose bytes are those of a part of a file; dropping it frees it.
+pub(crate) struct SharedRange {
+    range: Range,
+    /// Where the memory begins: before it may be bytes of the first page.
+    skipped: usize,
+}
+
+impl SharedRange {
+    /// Addresses for `size` bytes of the file from `offset` on. They begin where the bytes lie in their page.
+    pub(crate) fn reserve(file: &SharedFile, offset: usize, size: usize) -> Option<Self> {
+        let skipped = offset % PAGE;
+        let pages = size.checked_add(skipped)?.checked_next_multiple_of(PAGE)?;
+        let range = Range::reserve(pages)?;
+        // SAFETY: a part of the back that nobody else has.
+        let mapped = unsafe { file.map_over(range.bytes() as usize, offset - skipped, pages) };
+        let shared = Self { range, skipped };
+        mapped.then_some(shared)
+    }
+
+    /// The same, and so much of a device's memory; `None` if the device has not that much left.
+    pub(crate) fn take(file: &SharedFile, offset: usize, size: usize, device: usize) -> Option<Self> {
+        let claim = Claim::take(size, device)?;
+        let mut shared = Self::reserve(file, offset, size)?;
+        shared.range.claim = Some(claim);
+        Some(shared)
+    }
+
+    /// The device pointer.
+    pub(crate) fn address(&self) -> usize {
+        self.range.address() + self.skipped
+    }
+
+    /// Where the bytes are.
+    pub(crate) fn bytes(&self) -> *mut u8 {
+        self.range.bytes().wrapping_add(self.skipped)
+    }
+}
+
+impl Drop for SharedRange {
+    /// The range is one of the window's own again.
+    fn drop(&mut self) {
+        let Range { window, offset, size, .. } = self.range;
+        // SAFETY: a part of the back that nobody uses any more.
+        let is_own = unsafe { window.own(window.back + offset, size) };
+        if !is_own {
+            complain("the system refuses a mapping; memory of another process stays mapped");
+        }
+    }
+}
+
 impl Drop for Range {
     fn drop(&mut self) {
         if self.size >= WORTH_RETURNING {
             let start = (self.bytes() as usize).next_multiple_of(PAGE);
             let end = (self.bytes() as usize + self.size) / PAGE * PAGE;
             // SAFETY: whole pages of the back mapping that nobody uses any more.
-            unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_DONTNEED) };
+            unsafe { renew(start, end - start) };
         }
         self.window.ranges.lock().give(self.offset, self.size);
     }
+}
+
+/// Gives the memory of whole pages of the driver's own back to the system: they are zero again. False if the system refuses that.
+///
+/// # Safety
+/// The pages are the driver's, and nobody uses their bytes.
+pub(crate) unsafe fn renew(start: usize, size: usize) -> bool {
+    let is_shared =
+        WINDOW.as_ref().is_some_and(|w| w.file.is_some() && (w.back..w.back + w.size).contains(&start));
+    // What is shared stays for others who map it, until it is removed from the file.
+    let advice = if is_shared { libc::MADV_REMOVE } else { libc::MADV_DONTNEED };
+    // SAFETY: as the caller vouches.
+    unsafe { libc::madvise(start as *mut _, size, advice) == 0 }
+}
+
+/// The file that the memory of devices is in, if other processes can map it.
+pub(crate) fn file() -> Option<&'static SharedFile> {
+    WINDOW.as_ref()?.file.as_ref()
 }
 
 /// Bytes that are in use on a device.
@@ -197,38 +268,77 @@ pub(crate) fn place(address: usize) -> *mut u8 {
     }
 }
 
+/// Where an address of the window is in it, and in its file.
+pub(crate) fn offset(address: usize) -> usize {
+    WINDOW.as_ref().map_or(0, |window| address.saturating_sub(window.front))
+}
+
 /// Whether the address can only be a device pointer, valid or stale.
 pub(crate) fn contains(address: usize) -> bool {
     WINDOW.as_ref().is_some_and(|w| (w.front..w.front + w.size).contains(&address))
 }
 
 impl Window {
+    /// Puts bytes of the window's own back where others were mapped.
+    ///
+    /// # Safety
+    /// The pages are of the back, and the caller's to replace.
+    unsafe fn own(&self, at: usize, size: usize) -> bool {
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: by this function's contract.
+        unsafe {
+            match &self.file {
+                Some(file) => file.map_over(at, at - self.back, size),
+                None => remap(at, size, rights, libc::MAP_PRIVATE | ANONYMOUS, -1),
+            }
+        }
+    }
+
     fn map() -> Option<Self> {
         let devices = device::count();
         let all = device::total_memory() * devices as u64;
         let sizes = HEADROOM.map(|times| (all * times).min(MOST_WINDOW) as usize);
-        let Some((front, back, size)) = sizes.into_iter().find_map(map_twice) else {
+        let Some((front, back, size, file)) = sizes.into_iter().find_map(map_twice) else {
             complain(&format!(
                 "no {all} bytes of address space for device memory: lower SOFTCUDA_MEMORY or raise ulimit -v"
             ));
             return None;
         };
         let ranges = Mutex::new(Ranges::new(size));
-        Some(Self { front, back, size, ranges, used: (0..devices).map(|_| AtomicU64::new(0)).collect() })
+        Some(Self {
+            front,
+            back,
+            size,
+            file,
+            ranges,
+            used: (0..devices).map(|_| AtomicU64::new(0)).collect(),
+        })
     }
 }
 
-/// The window's two sides, and their size.
-fn map_twice(size: usize) -> Option<(usize, usize, usize)> {
+/// The window's two sides, their size, and what the back is a mapping of.
+fn map_twice(size: usize) -> Option<(usize, usize, usize, Option<SharedFile>)> {
     // In whole blocks of addresses, as a GPU has them. What is before the first stays, and nobody's.
     let mapped = map(size.checked_add(BLOCK)?, libc::PROT_NONE)?;
     let front = mapped.next_multiple_of(BLOCK);
+    if let Some((back, file)) = map_shared(size) {
+        return Some((front, back, size, Some(file)));
+    }
     let Some(back) = map(size, libc::PROT_READ | libc::PROT_WRITE) else {
         // SAFETY: our own mapping, of which nobody knows.
         unsafe { libc::munmap(mapped as *mut _, size + BLOCK) };
         return None;
     };
-    Some((front, back, size))
+    Some((front, back, size, None))
+}
+
+/// A mapping that stays, of a new file.
+fn map_shared(size: usize) -> Option<(usize, SharedFile)> {
+    let file = SharedFile::create(c"softcuda-memory", size)?;
+    let back = file.map(0, size)?;
+    let address = back.address();
+    std::mem::forget(back);
+    Some((address, file))
 }
 
 /// Address space without memory behind it, until it is written.
@@ -244,19 +354,19 @@ fn alignment(size: usize) -> usize {
     if size >= PAGE { PAGE } else { ALIGNMENT }
 }
 
-/// Which ranges of the window are free.
-struct Ranges {
+/// Which ranges of the window, or of something else that is given out in parts, are free.
+pub(crate) struct Ranges {
     /// Start and size; never two that touch.
     free: BTreeMap<usize, usize>,
     resting: VecDeque<(usize, usize)>,
 }
 
 impl Ranges {
-    fn new(size: usize) -> Self {
+    pub(crate) fn new(size: usize) -> Self {
         Self { free: BTreeMap::from([(0, size)]), resting: VecDeque::new() }
     }
 
-    fn take(&mut self, size: usize) -> Option<usize> {
+    pub(crate) fn take(&mut self, size: usize) -> Option<usize> {
         self.take_free(size).or_else(|| {
             self.end_rest();
             self.take_free(size)
@@ -316,7 +426,7 @@ impl Ranges {
         Some(aligned)
     }
 
-    fn give(&mut self, start: usize, size: usize) {
+    pub(crate) fn give(&mut self, start: usize, size: usize) {
         self.resting.push_back((start, size));
         if self.resting.len() > RESTING
             && let Some((start, size)) = self.resting.pop_front()

@@ -100,7 +100,7 @@ fn leaf_of(operation: Operation, context: Arc<Activation>) -> Result<Leaf, CUres
         Operation::Copy(copy) => Leaf::Copy(CopyNode::of(*copy, context).into()),
         Operation::Fill(fill) => Leaf::Fill(FillNode::of(fill, context)),
         Operation::HostFunction(function) => Leaf::Host(HostNode::of(function)),
-        Operation::Record(Record { event }) => Leaf::Record(RecordNode::new(event)),
+        Operation::Record(Record { event, .. }) => Leaf::Record(RecordNode::new(event)),
         Operation::Wait(Wait { event }) => Leaf::Wait(WaitNode::new(event)),
         _ => {
             complain("a capture cannot record this yet; the call is refused");

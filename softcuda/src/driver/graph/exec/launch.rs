@@ -55,7 +55,7 @@ impl Exec {
         let end = Box::new(End { objects, actions, passing: state.memory.passing() });
         let Bundled { pieces, end } = stream.submit_bundle(bundle, state.last.as_slice(), end, &others)?;
         for (piece, event) in records {
-            event.set_recorded(&pieces[piece as usize]);
+            event.set_recorded(&pieces[piece as usize], event.last_number());
         }
         state.last = Some(end);
         state.memory.launched();

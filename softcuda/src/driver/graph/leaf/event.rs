@@ -19,7 +19,7 @@ pub(crate) struct WaitNode {
 
 impl RecordNode {
     pub(crate) fn new(event: Arc<Event>) -> Self {
-        let operation = Arc::new(Record { event: Arc::clone(&event) }.into());
+        let operation = Arc::new(Record::of(Arc::clone(&event)).into());
         Self { event, operation }
     }
 }

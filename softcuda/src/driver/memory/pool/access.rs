@@ -20,6 +20,10 @@ pub(super) type Peers = HashMap<usize, CUmemAccess_flags>;
 impl Pool {
     /// What a device may do with the pool's memory.
     pub(crate) fn access_from(&self, device: Device) -> CUmemAccess_flags {
+        // Of a host's pool of another process no device may, whatever was said here (measured).
+        if self.importing().is_some() && self.home.device().is_none() {
+            return CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        }
         if self.home.is_managed() { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { self.granted(device) }
     }
 

@@ -82,6 +82,7 @@ pub(crate) fn cuMemPoolGetAttribute(
     value: *mut c_void,
 ) -> Answer {
     let pool = Pool::of(pool)?;
+    pool.check_not_imported()?;
     capture::check_unsafe()?;
     let mut content = pool.content.lock();
     if let Some(switch) = content.switch(attr) {
@@ -105,6 +106,7 @@ pub(crate) fn cuMemPoolSetAttribute(
     value: *mut c_void,
 ) -> Answer {
     let pool = Pool::of(pool)?;
+    pool.check_not_imported()?;
     capture::check_unsafe()?;
     let mut content = pool.content.lock();
     if let Some(switch) = content.switch(attr) {
@@ -131,6 +133,7 @@ pub(crate) fn cuMemPoolSetAttribute(
 /// Gives memory that is at rest to the device.
 pub(crate) fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> Answer {
     let pool = Pool::of(pool)?;
+    pool.check_not_imported()?;
     capture::check_unsafe()?;
     pool.content.lock().release_settled(minBytesToKeep as u64);
     Ok(())

@@ -58,7 +58,7 @@ pub(super) fn forget(pool: &Arc<Pool>) {
 
 fn set(home: Home, pool: CUmemoryPool) -> Answer {
     let pool = Pool::of(pool)?;
-    if pool.home != home {
+    if pool.home != home || pool.importing().is_some() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     capture::check_unsafe()?;

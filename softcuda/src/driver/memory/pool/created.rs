@@ -1,5 +1,6 @@
 //! Pools that a program creates and destroys.
 
+use super::shared::Sharing;
 use super::{Home, POOLS, Pool, choice};
 use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
@@ -9,23 +10,24 @@ use crate::abi::sys::{
     CUDA_ERROR_OUT_OF_MEMORY, CUmemPoolProps_v1, CUmemoryPool, CUresult,
 };
 use crate::driver::capture;
+use crate::instruments::machine;
 use crate::instruments::settings::version;
 
 /// The version that gave pools a greatest size; before, its place was reserved and to be 0.
 const LIMITED_SINCE: u32 = 12020;
 
-const FILES: i32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
+pub(super) const FILES: i32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
 const ALL: i32 =
     FILES | CU_MEM_HANDLE_TYPE_WIN32.0 | CU_MEM_HANDLE_TYPE_WIN32_KMT.0 | CU_MEM_HANDLE_TYPE_FABRIC.0;
 
-/// No pool can be shared, as devices say, so none is made that would have to be. What no driver shares is a wrong value
+/// Whether other processes shall have the pool, by a descriptor of a file; there is nothing else. What no driver shares is a wrong value
 /// (measured).
-fn check_handles(home: Home, handles: i32) -> Answer {
+fn is_shared(home: Home, handles: i32) -> Result<bool, CUresult> {
     let shareable = matches!(home, Home::Device(_) | Home::Node);
     match handles {
-        0 => Ok(()),
+        0 => Ok(false),
         _ if handles & !ALL != 0 || !shareable => Err(CUDA_ERROR_INVALID_VALUE),
-        FILES => Err(CUDA_ERROR_NOT_SUPPORTED),
+        FILES => Ok(true),
         _ if handles & CU_MEM_HANDLE_TYPE_FABRIC.0 == 0 => Err(CUDA_ERROR_INVALID_VALUE),
         _ => Err(CUDA_ERROR_NOT_SUPPORTED),
     }
@@ -51,7 +53,7 @@ pub(crate) fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolPr
     pool.check()?;
     let props = poolProps.get()?;
     let home = Home::of(props.allocType, props.location)?;
-    check_handles(home, props.handleTypes.0)?;
+    let is_shared = is_shared(home, props.handleTypes.0)?;
     capture::check_unsafe()?;
     if props.maxSize != 0 && version() < LIMITED_SINCE {
         return Err(CUDA_ERROR_INVALID_VALUE);
@@ -59,14 +61,24 @@ pub(crate) fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolPr
     if home.is_managed() && props.maxSize != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    pool.set(Pool::new(home, false, most(home, props.maxSize)?).handle())
+    let most = most(home, props.maxSize)?;
+    let made = if is_shared {
+        // As much as the machine has, where there is no limit.
+        let room = most.min(usize::try_from(machine::physical()).unwrap_or(usize::MAX).min(ADDRESSES / 4));
+        let sharing = Sharing::new(home.device(), room).ok_or(CUDA_ERROR_NOT_SUPPORTED)?;
+        Pool::shared(home, most, sharing)
+    } else {
+        Pool::new(home, false, most)
+    };
+    pool.set(made.handle())
 }
 
 /// Returns at once; what is allocated from it stays until it is freed. Devices that use it go back to their own.
 pub(crate) fn cuMemPoolDestroy(pool: CUmemoryPool) -> Answer {
     let found = Pool::of(pool)?;
     capture::check_unsafe()?;
-    if found.is_default {
+    // What was imported from it is freed first (measured).
+    if found.is_default || (found.importing().is_some() && found.is_in_use()) {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     POOLS.remove(pool as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;

@@ -1,5 +1,6 @@
 //! What kind of memory a pool gives, and where it has it from.
 
+use super::shared::SharedStore;
 use crate::abi::sys::{
     CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_NONE,
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUmemAllocationType, CUmemLocation, CUresult,
@@ -33,6 +34,8 @@ pub(crate) enum Home {
 pub(super) enum Store {
     Device(Range),
     Host(HostPages),
+    /// Of a pool that other processes can import, or that another one has made.
+    Shared(SharedStore),
 }
 
 impl Home {
@@ -89,7 +92,7 @@ impl Home {
     }
 
     /// Most bytes that a pool reserves which was given no limit.
-    pub(super) fn most(self) -> usize {
+    pub(crate) fn most(self) -> usize {
         if self.device().is_some() { device::total_memory() as usize } else { usize::MAX }
     }
 
@@ -112,6 +115,7 @@ impl Store {
         match self {
             Self::Device(range) => range.size(),
             Self::Host(pages) => pages.size,
+            Self::Shared(store) => store.size(),
         }
     }
 
@@ -120,6 +124,7 @@ impl Store {
         match self {
             Self::Device(range) => range.address(),
             Self::Host(pages) => pages.address,
+            Self::Shared(store) => store.address(),
         }
     }
 
@@ -128,6 +133,7 @@ impl Store {
         match self {
             Self::Device(range) => range.bytes(),
             Self::Host(pages) => pages.address as *mut u8,
+            Self::Shared(store) => store.bytes(),
         }
     }
 }

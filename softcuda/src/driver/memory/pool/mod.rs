@@ -10,12 +10,14 @@ pub(crate) mod attributes;
 pub(crate) mod choice;
 pub(crate) mod created;
 pub(crate) mod home;
+mod shared;
 
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUmemoryPool, CUresult};
 use crate::driver::context::{self, Activation};
 use crate::driver::device;
 use crate::driver::handle::{Object, Table};
 use crate::driver::memory::meter::Meter;
+use crate::driver::sharing::{Entry, Handle};
 use crate::driver::signal::Listener;
 use crate::executor::{self, Queue, Task};
 use crate::instruments::live;
@@ -24,6 +26,8 @@ use attributes::Reuse;
 pub(crate) use home::Home;
 use home::Store;
 use parking_lot::Mutex;
+use shared::SharedStore;
+pub(crate) use shared::Sharing;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -47,6 +51,8 @@ pub(crate) struct Pool {
     is_default: bool,
     /// Most bytes that it may reserve.
     most: usize,
+    /// What makes it one of several processes.
+    sharing: Option<Arc<Sharing>>,
     content: Mutex<Content>,
 }
 
@@ -87,6 +93,15 @@ impl Object for Pool {
 
 impl Pool {
     fn new(home: Home, is_default: bool, most: usize) -> Arc<Self> {
+        Self::build(home, is_default, most, None)
+    }
+
+    /// One of several processes.
+    pub(crate) fn shared(home: Home, most: usize, sharing: Arc<Sharing>) -> Arc<Self> {
+        Self::build(home, false, most, Some(sharing))
+    }
+
+    fn build(home: Home, is_default: bool, most: usize, sharing: Option<Arc<Sharing>>) -> Arc<Self> {
         let content = Mutex::new(Content {
             resting: Vec::new(),
             reserved: Meter::default(),
@@ -95,7 +110,7 @@ impl Pool {
             threshold: 0,
             peers: Peers::default(),
         });
-        POOLS.add(|handle| Self { handle, home, is_default, most, content })
+        POOLS.add(|handle| Self { handle, home, is_default, most, sharing, content })
     }
 
     /// The pool that a caller's handle means.
@@ -112,7 +127,7 @@ impl Pool {
     pub(crate) fn take(self: &Arc<Self>, size: usize, queue: &Queue) -> Option<(Pooled, Option<Arc<Task>>)> {
         ENDS.begin();
         let mut content = self.content.lock();
-        let (store, follows) = match content.take_resting(size, self.home.unit(), queue) {
+        let (store, follows) = match content.take_resting(size, self.unit(), queue) {
             Some(block) => (block.store, block.freed),
             None => (self.reserve(&mut content, size)?, None),
         };
@@ -130,9 +145,62 @@ impl Pool {
         if too_much(content) {
             return None;
         }
-        let store = self.home.take(size)?;
+        let store = match &self.sharing {
+            Some(sharing) => Store::Shared(sharing.take(size)?),
+            None => self.home.take(size)?,
+        };
         content.reserved.add(store.size());
         Some(store)
+    }
+
+    /// Sizes are rounded up to multiples of it.
+    fn unit(&self) -> usize {
+        if self.sharing.is_some() { shared::PAGE } else { self.home.unit() }
+    }
+
+    /// What other processes need of it, if they can have it.
+    pub(crate) fn exporting(&self) -> Option<&Arc<Sharing>> {
+        self.sharing.as_ref().filter(|sharing| !sharing.is_imported())
+    }
+
+    /// What it has of the process that made it, if that is another one, or it was made once more here: nothing is allocated from it, and
+    /// it tells nothing of itself (measured).
+    pub(crate) fn importing(&self) -> Option<&Arc<Sharing>> {
+        self.sharing.as_ref().filter(|sharing| sharing.is_imported())
+    }
+
+    /// The handle of what was imported already of the same pool.
+    pub(crate) fn imported_as(sharing: &Sharing) -> Option<CUmemoryPool> {
+        let mut found = None;
+        POOLS.each(|pool| {
+            if pool.importing().is_some_and(|known| known.is_same(sharing)) {
+                found = Some(pool.handle());
+            }
+        });
+        found
+    }
+
+    /// Refuses one whose memory is given out elsewhere.
+    pub(crate) fn check_not_imported(&self) -> Result<(), CUresult> {
+        if self.importing().is_some() { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+    }
+
+    /// Which handles other processes can have of it, `CU_MEM_HANDLE_TYPE_*`.
+    pub(crate) fn handle_types(&self) -> u64 {
+        self.exporting().map_or(0, |_| created::FILES as u64)
+    }
+
+    /// Whether memory of it is allocated, or imported.
+    fn is_in_use(&self) -> bool {
+        self.content.lock().used.now > 0
+    }
+
+    /// Memory that another process told of.
+    pub(crate) fn imported(self: &Arc<Self>, store: SharedStore, size: usize) -> Pooled {
+        let mut content = self.content.lock();
+        content.reserved.add(store.size());
+        content.used.add(size);
+        Pooled { pool: Arc::clone(self), size, store: Mutex::new(Some(Store::Shared(store))) }
     }
 
     fn give(&self, size: usize, store: Store, freed: Option<Arc<Task>>) {
@@ -233,6 +301,19 @@ impl Pooled {
     pub(crate) fn place(&self) -> (usize, *mut u8) {
         let store = self.store.lock();
         store.as_ref().map_or((0, std::ptr::null_mut()), |store| (store.address(), store.bytes()))
+    }
+
+    /// What others are told of it; `None` if there is no room for that.
+    pub(crate) fn tell(&self) -> Option<Entry> {
+        match &*self.store.lock() {
+            Some(Store::Shared(store)) => store.tell(self.size),
+            _ => None,
+        }
+    }
+
+    /// Whether it is what another process told of by this handle.
+    pub(crate) fn is(&self, handle: &Handle) -> bool {
+        matches!(&*self.store.lock(), Some(Store::Shared(store)) if store.is(handle))
     }
 
     /// Gives the memory back, to be used by others after `freed`.
