@@ -64,6 +64,7 @@ fn a_descriptor_gives_the_memory_to_another_process() {
         let address = map(&cu, handle, false);
         assert_eq!(read(&cu, address), [7; 4]);
         assert_eq!(cu.call("cuMemsetD8_v2", &[address, 8, UNIT]), 0);
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), 0, "a fill returns early");
         return;
     }
     alone("a_descriptor_gives_the_memory_to_another_process", &[], || {
