@@ -103,9 +103,10 @@ def linked(parts, targets):
     for part in parts:
         root, for_tests = PARTS[part]
         kinds = "normal,dev" if for_tests else "normal"
+        features = ["--features", "capi"] if root == "cushim" else []
         for target in targets:
-            tree = cargo("tree", "-p", root, "-e", f"{kinds},no-proc-macro", "--target", target, "--no-dedupe",
-                         "--prefix", "depth", "--format", " {p}")
+            tree = cargo("tree", "-p", root, "-e", f"{kinds},no-proc-macro", "--target", target, *features,
+                         "--no-dedupe", "--prefix", "depth", "--format", " {p}")
             walk(tree, for_tests, found)
     return {key: sorted(found[key]) for key in sorted(found)}
 

@@ -21,6 +21,7 @@
 //! - [`Device`], [`Context`], [`Stream`] and [`Event`], [`memory`], [`managed`] and [`kernel`] are the objects;
 //!   `include/cushim.h` is the same for C.
 //! - [`op`] has what streams are asked to do, as values, and [`graph`] what is described once and launched many times.
+//! - [`testing`] has drivers for tests, which need no GPU.
 //! - [`driver`] is the raw tier, a table of the driver's functions; `include/cushim_driver.h` is the same for C.
 //!
 //! Options are made by methods of their fields' names: `StreamOptions::default().priority(-1)`.
@@ -45,7 +46,13 @@ pub mod op;
 mod pointer;
 mod scratch;
 mod stream;
+pub mod testing;
 pub mod typed;
+
+/// The programs of the page are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/start/rust.md")]
+mod page {}
 
 pub use context::{Context, ContextKind, NativeContext};
 pub use device::Device;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 /// The modules of the crate, from the bottom up. Each imports only what stands above it in this list; `object` so imports
 /// nothing but `driver`, and `capi` imports `driver` only in `capi/driver*`, which export the raw tier.
-const HOUSE: [(&str, &str); 17] = [
+const HOUSE: [(&str, &str); 18] = [
     ("driver", "the only part that knows libcuda: find it, open it, resolve it, call it"),
     ("object", "what every object shares: handles, errors, callbacks, releases; it knows no object"),
     ("feature", "what a device can do, by name"),
     ("device", "devices"),
+    ("testing", "drivers for tests"),
     ("location", "where memory is, or should be"),
     ("context", "contexts: which is current, and whether it is valid"),
     ("pointer", "what the driver knows of an address"),

@@ -18,7 +18,7 @@ fn rustdoc() -> PathBuf {
     let deps = this.parent().and_then(Path::parent).and_then(Path::parent).expect("target/<profile>/deps");
     let target = deps.join("public-api");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["rustdoc", "--locked", "--lib", "--no-default-features", "--target-dir"]).arg(&target);
+    cargo.args(["rustdoc", "--locked", "--lib", "--target-dir"]).arg(&target);
     cargo.args(["--", "-Z", "unstable-options", "--output-format", "json"]);
     cargo.current_dir(env!("CARGO_MANIFEST_DIR")).env("RUSTC_BOOTSTRAP", "1");
     let output = cargo.output().expect("cargo runs");

@@ -24,12 +24,27 @@ pub fn built() -> &'static Path {
 /// A library in that folder.
 ///
 /// # Panics
-/// If it is not there.
+/// If it is not there, or is libcushim without the C ABI.
 #[must_use]
 pub fn library(name: &str) -> PathBuf {
     let path = built().join(name);
     assert!(path.exists(), "{} is missing; cargo builds it with this test", path.display());
+    if name == "libcushim.so" {
+        static HAS_FUNCTIONS: OnceLock<bool> = OnceLock::new();
+        assert!(
+            HAS_FUNCTIONS.get_or_init(|| has_functions(&path)),
+            "the last `cargo build` of cushim was without the feature `capi`, and has put a library without functions in this place, which \
+             cargo does not notice; run `cargo clean -p cushim`, and this again"
+        );
+    }
     path
+}
+
+/// Whether the library has the C ABI.
+fn has_functions(path: &Path) -> bool {
+    const ONE: &[u8] = b"cushim_driver_open";
+    let bytes = std::fs::read(path).expect("the library is readable");
+    bytes.windows(ONE.len()).any(|window| window == ONE)
 }
 
 /// The name by which programs ask the loader for the library. Before 1.0 a minor version may break the ABI.

@@ -1,4 +1,12 @@
 //! What is known of the driver's functions without asking one: names, ABI numbers, exported symbols.
+//!
+//! ```
+//! use cushim::driver::catalogue::{ROWS, Row};
+//!
+//! let (_, newest) = Row::find("cuMemPrefetchAsync", 12020).expect("it is known");
+//! assert_eq!((newest.exported, newest.first_header), ("cuMemPrefetchAsync_v2", "12.2"));
+//! assert!(ROWS.iter().filter(|row| row.base == "cuMemPrefetchAsync").count() > 1, "one row for each ABI");
+//! ```
 
 pub use super::rows::ROWS;
 use std::ffi::CStr;

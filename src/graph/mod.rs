@@ -1,32 +1,56 @@
 //! Graphs: work that is described once and launched again and again.
 //!
+//! ```
+//! # use cushim::driver::{Choice, OpenOptions};
+//! use cushim::graph::{Exec, ExecOptions, Graph};
+//! use cushim::op::{Memset, Value};
+//! use cushim::{Device, Stream, StreamOptions};
+//!
+//! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+//! let context = Device::get(&driver, 0)?.primary_context()?;
+//! let stream = Stream::create(&context, &StreamOptions::default())?;
+//! let buffer = context.device().allocate(64, Some(&stream))?;
+//! let graph = Graph::create(&context)?;
+//! // SAFETY: the graph keeps the buffer, which has 64 bytes.
+//! let (first, ()) = unsafe { graph.add(&[], &mut Memset::new(buffer.at(0), Value::U8(1), 64)) }?;
+//! // SAFETY: as above; the second node comes after the first.
+//! unsafe { graph.add(&[&first], &mut Memset::new(buffer.at(0), Value::U8(2), 32)) }?;
+//! let exec = Exec::create(&graph, &ExecOptions::default(), None)?;
+//! for _ in 0..2 {
+//!     // SAFETY: nobody else uses the buffer meanwhile.
+//!     unsafe { exec.launch(&stream) }?;
+//! }
+//! stream.synchronize()?;
+//! # Ok::<(), cushim::Error>(())
+//! ```
+//!
 //! A [`Graph`] is a definition: operations ([`op`](crate::op)) as nodes, and edges that say which comes after which. It keeps
 //! alive what its nodes use. What is instantiated from it, an [`Exec`], is launched in a stream.
-//!
-//! | file | concept |
-//! |---|---|
-//! | `definition`, `ids`, `kind` | a definition and all that is in it, as data; by what its parts are named; what sorts there are |
-//! | `tree`, `state` | its lock, and who holds it; what is known of its graphs and nodes |
-//! | `by_node`, `by_address` | what is known by node, and by native handle |
-//! | `outline` | the nodes in the driver's order |
-//! | `object` | what handles of graphs, nodes and conditions name |
-//! | `add`, `predecessors`, `remove`, `set` | nodes are added, removed and changed |
-//! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
-//! | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
-//! | `inner` | child graphs and bodies by their native handles |
-//! | `lent` | a graph for the time of a call |
-//! | `owner` | owners of a node |
-//! | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
-//! | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
-//! | `condition`, `conditional` | conditions, and the nodes that look at them |
-//! | `depth` | how deep graphs stand in each other |
-//! | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
-//! | `setters` | kernels that set conditions of graphs around theirs |
-//! | `updatable` | kernel nodes that kernels update |
-//! | `unasked` | captured nodes that the driver was not asked for yet |
-//! | `exec`, `instance` | what is instantiated from a definition; as the definition knows it |
-//! | `builder`, `recorder` | graphs that are captured from streams; a capture, as the definition knows it |
-//! | `memory` | the memory that a device keeps for graphs |
+
+// | file | concept |
+// |---|---|
+// | `definition`, `ids`, `kind` | a definition and all that is in it, as data; by what its parts are named; what sorts there are |
+// | `tree`, `state` | its lock, and who holds it; what is known of its graphs and nodes |
+// | `by_node`, `by_address` | what is known by node, and by native handle |
+// | `outline` | the nodes in the driver's order |
+// | `object` | what handles of graphs, nodes and conditions name |
+// | `add`, `predecessors`, `remove`, `set` | nodes are added, removed and changed |
+// | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
+// | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
+// | `inner` | child graphs and bodies by their native handles |
+// | `lent` | a graph for the time of a call |
+// | `owner` | owners of a node |
+// | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
+// | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
+// | `condition`, `conditional` | conditions, and the nodes that look at them |
+// | `depth` | how deep graphs stand in each other |
+// | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
+// | `setters` | kernels that set conditions of graphs around theirs |
+// | `updatable` | kernel nodes that kernels update |
+// | `unasked` | captured nodes that the driver was not asked for yet |
+// | `exec`, `instance` | what is instantiated from a definition; as the definition knows it |
+// | `builder`, `recorder` | graphs that are captured from streams; a capture, as the definition knows it |
+// | `memory` | the memory that a device keeps for graphs |
 
 mod add;
 mod attributes;

@@ -32,17 +32,17 @@
 //! # unsafe { cushim::memory::DeviceMemory::from_pointer(&context, DevicePointer(pointer), 0) }.free()?;
 //! # Ok::<(), cushim::Error>(())
 //! ```
-//!
-//! | file | concept |
-//! |---|---|
-//! | `range` | a range of memory, and whether it is managed |
-//! | `advise` | advice |
-//! | `prefetch` | moving memory |
-//! | `discard` | giving up what memory holds |
-//! | `attach` | which streams use memory |
-//! | `attributes` | what the driver knows of a range |
-//! | `accessed_by` | the set of those that a range is accessed by |
-//! | `access` | whether a device can do any of it |
+
+// | file | concept |
+// |---|---|
+// | `range` | a range of memory, and whether it is managed |
+// | `advise` | advice |
+// | `prefetch` | moving memory |
+// | `discard` | giving up what memory holds |
+// | `attach` | which streams use memory |
+// | `attributes` | what the driver knows of a range |
+// | `accessed_by` | the set of those that a range is accessed by |
+// | `access` | whether a device can do any of it |
 
 mod access;
 mod accessed_by;

@@ -1,16 +1,32 @@
 //! Memory: allocated and freed directly, or from a resource, or as a buffer that frees itself.
 //!
+//! ```
+//! # use cushim::driver::{Choice, OpenOptions};
+//! use cushim::memory::{Buffer, DevicePoolOptions, PoolChoice, Resource};
+//! use cushim::{Device, Stream, StreamOptions};
+//!
+//! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+//! let device = Device::get(&driver, 0)?;
+//! let stream = Stream::create(&device.primary_context()?, &StreamOptions::default())?;
+//! let pool = Resource::device_pool(&device, &DevicePoolOptions::default().choice(PoolChoice::Own))?;
+//! let buffer = Buffer::create(&pool, 1 << 20, Some(&stream))?;
+//! assert_eq!(buffer.bytes(), 1 << 20);
+//! Buffer::destroy(buffer)?; // in the order of the stream; dropping it does the same
+//! pool.trim(0)?;
+//! # Ok::<(), cushim::Error>(())
+//! ```
+//!
 //! Copies and memsets are operations ([`op`](crate::op)), whose endpoints these objects give. Addresses are the caller's to
 //! keep good: functions that free what they name are `unsafe`.
-//!
-//! | file | concept |
-//! |---|---|
-//! | `device` | device memory |
-//! | `host` | what the next two share |
-//! | `pinned` | page-locked host memory |
-//! | `registration` | the caller's own host memory, page-locked |
-//! | `resource` | where memory comes from: pools, the driver directly, the caller's own functions |
-//! | `buffer` | memory that frees itself |
+
+// | file | concept |
+// |---|---|
+// | `device` | device memory |
+// | `host` | what the next two share |
+// | `pinned` | page-locked host memory |
+// | `registration` | the caller's own host memory, page-locked |
+// | `resource` | where memory comes from: pools, the driver directly, the caller's own functions |
+// | `buffer` | memory that frees itself |
 
 mod buffer;
 mod device;

@@ -1,5 +1,23 @@
 //! What all calls that take many items have in common, be it that they move, discard or copy.
 //!
+//! ```
+//! # use cushim::driver::{Choice, OpenOptions};
+//! use cushim::op::batch::{BatchOptions, WithoutBatch};
+//! use cushim::op::{Copy, CopyAttributes, CopyBatch, SourceAccess};
+//! use cushim::{Device, Stream, StreamOptions};
+//!
+//! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+//! let context = Device::get(&driver, 0)?.primary_context()?;
+//! let stream = Stream::create(&context, &StreamOptions::default())?;
+//! let (from, to) = (context.device().allocate(64, Some(&stream))?, context.device().allocate(64, Some(&stream))?);
+//! let mut halves = [Copy::new(to.at(0), from.at(0), 32), Copy::new(to.at(32), from.at(32), 32)];
+//! let attributes = [CopyAttributes::new(SourceAccess::InStreamOrder)]; // for all of them
+//! let options = BatchOptions::default().without_batch(WithoutBatch::Refuse);
+//! // SAFETY: both buffers have 64 bytes, and are freed in the order of the stream.
+//! unsafe { stream.enqueue(&mut CopyBatch::new(&mut halves, &attributes).with_options(options)) }?;
+//! # Ok::<(), cushim::Error>(())
+//! ```
+//!
 //! - **Parameters:** the items, what goes with them (one for all, or one for each), the options.
 //! - **Refused before anything is enqueued**, with the [`item`](crate::Failure::item) that is at fault where it is one: no
 //!   items; a number of things that go with them that is neither 1 nor that of the items; an item that is not acceptable;

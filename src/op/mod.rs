@@ -25,27 +25,27 @@
 //! assert_eq!(bytes, [7; 64]);
 //! # Ok::<(), cushim::Error>(())
 //! ```
-//!
-//! | file | concept |
-//! |---|---|
-//! | `operand` | the objects that an operation uses |
-//! | `endpoint` | where an operation reads or writes |
-//! | `region` | boxes of memory |
-//! | `copy`, `copy_3d` | copies of ranges and of boxes |
-//! | `peers` | which copies go between two devices |
-//! | `copy_batch` | copies with attributes, one or many |
-//! | `memset` | one value, repeated |
-//! | `refusal` | why the driver refused a copy or a memset |
-//! | `launch`, `arguments` | launches of kernels |
-//! | `reach` | whether a kernel can use an address |
-//! | `event` | records of events, and waiting for them |
-//! | `host_function` | functions that a stream calls |
-//! | `memory_operations` | waits for values in memory, and writes of them |
-//! | `node` | operations as nodes of graphs |
-//! | `capture` | operations in streams under capture |
-//! | `attachment`, `bundle` | what a node keeps alive, and who lets go of it when |
-//! | `allocation` | memory that comes and goes in the order of a stream |
-//! | `batch` | what all operations with many items have in common |
+
+// | file | concept |
+// |---|---|
+// | `operand` | the objects that an operation uses |
+// | `endpoint` | where an operation reads or writes |
+// | `region` | boxes of memory |
+// | `copy`, `copy_3d` | copies of ranges and of boxes |
+// | `peers` | which copies go between two devices |
+// | `copy_batch` | copies with attributes, one or many |
+// | `memset` | one value, repeated |
+// | `refusal` | why the driver refused a copy or a memset |
+// | `launch`, `arguments` | launches of kernels |
+// | `reach` | whether a kernel can use an address |
+// | `event` | records of events, and waiting for them |
+// | `host_function` | functions that a stream calls |
+// | `memory_operations` | waits for values in memory, and writes of them |
+// | `node` | operations as nodes of graphs |
+// | `capture` | operations in streams under capture |
+// | `attachment`, `bundle` | what a node keeps alive, and who lets go of it when |
+// | `allocation` | memory that comes and goes in the order of a stream |
+// | `batch` | what all operations with many items have in common |
 
 mod allocation;
 mod arguments;

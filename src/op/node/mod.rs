@@ -1,21 +1,42 @@
 //! Operations as nodes of graphs.
 //!
+//! ```
+//! # use cushim::driver::{Choice, OpenOptions};
+//! use cushim::Device;
+//! use cushim::graph::Graph;
+//! use cushim::op::node::{NodeType, Parameters};
+//! use cushim::op::{Memset, Value};
+//!
+//! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+//! let device = Device::get(&driver, 0)?;
+//! let (context, memory) = (device.primary_context()?, cushim::memory::DeviceMemory::allocate(&device.primary_context()?, 64)?);
+//! let graph = Graph::create(&context)?;
+//! // SAFETY: the memory has 64 bytes, and the graph is not launched.
+//! let (node, ()) = unsafe { graph.add(&[], &mut Memset::new(memory.at(0), Value::U8(1), 64)) }?;
+//! assert_eq!(node.node_type(), NodeType::Memset);
+//! node.with_parameters(|parameters| {
+//!     let Parameters::Memset(memset) = parameters else { unreachable!("it is a memset") };
+//!     assert_eq!((memset.raw().value, memset.at().address()), (1, memory.pointer().0));
+//! })?;
+//! # Ok::<(), cushim::Error>(())
+//! ```
+//!
 //! A graph runs its operations again and again, long after the call that gave them to it. So it keeps two things of each: its
 //! [`Parameters`], by which the driver is told what the node does, at first and after every change; and its `Holds`, the
 //! objects and owners that have to live as long as the node may run. The parameters hold nothing: they only know the objects.
-//!
-//! | file | concept |
-//! |---|---|
-//! | `holds` | what a node keeps alive |
-//! | `memory` | memory that a node uses, as it is remembered |
-//! | `kernel`, `arguments` | launches |
-//! | `copy`, `memset` | copies and memsets |
-//! | `host_function`, `event` | host functions, records of events and waiting for them |
-//! | `allocation` | allocations and frees |
-//! | `attributes` | changes of the attributes of launches |
-//! | `change`, `rebind` | changes of nodes; one object in place of another |
-//! | `memory_operations` | waits for values in memory, and writes of them |
-//! | `uses` | the addresses that a node uses |
+
+// | file | concept |
+// |---|---|
+// | `holds` | what a node keeps alive |
+// | `memory` | memory that a node uses, as it is remembered |
+// | `kernel`, `arguments` | launches |
+// | `copy`, `memset` | copies and memsets |
+// | `host_function`, `event` | host functions, records of events and waiting for them |
+// | `allocation` | allocations and frees |
+// | `attributes` | changes of the attributes of launches |
+// | `change`, `rebind` | changes of nodes; one object in place of another |
+// | `memory_operations` | waits for values in memory, and writes of them |
+// | `uses` | the addresses that a node uses |
 
 pub(crate) mod allocation;
 mod arguments;
