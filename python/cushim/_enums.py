@@ -39,7 +39,8 @@ class StatusCode(IntEnum):
     ERROR_IN_CALLBACK = -12
     """The call was made inside a function that the driver called, where CUDA allows almost none."""
     ERROR_TOO_MANY_HANDLES = -13
-    """All 16,777,216 handles are in use. The program probably does not destroy what it creates."""
+    """All 16,777,216 handles are in use. The program probably does not destroy what it creates. Handles of nodes
+    count 32 at a time."""
     ERROR_OUT_OF_MEMORY = -14
     """The process has no memory left for what the library has to keep. (A device's memory is
     `CUDA_ERROR_OUT_OF_MEMORY`.)"""

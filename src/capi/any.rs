@@ -8,11 +8,11 @@ use super::error::{call, cushim_status};
 use super::handles::{enter_anywhere, get, refusal};
 use super::stream::{self, cushim_stream_s};
 use super::{out, text};
-use crate::graph::{Builder, ConditionObject, Exec, GraphObject, NodeObject};
+use crate::graph::{Builder, ConditionObject, Exec, GraphObject, Node, NodePage};
 use crate::kernel::{Kernel, Library};
 use crate::memory::{Buffer, Resource};
 use crate::object::error::{Error, Status};
-use crate::object::handle::{Guard, Header, Kind, Object as _, Token};
+use crate::object::handle::{Guard, Kind, Named, Object as _, Token};
 use crate::stream::Stream;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ enum Any<'a> {
     Stream(&'a Stream),
     /// Whose stream may have its label.
     Builder(&'a Builder),
-    Other(&'a Header),
+    Other(&'a dyn Named),
 }
 
 impl Any<'_> {
@@ -81,7 +81,7 @@ impl Any<'_> {
             Self::Driver(driver) => driver.set_label(label),
             Self::Stream(stream) => stream.set_label(label),
             Self::Builder(builder) => builder.set_label(label),
-            Self::Other(header) => header.set_label(label),
+            Self::Other(named) => named.set_label(label),
         }
     }
 
@@ -91,7 +91,7 @@ impl Any<'_> {
             Self::Driver(driver) => driver_object::shared(&driver.driver).header().identity(),
             Self::Stream(stream) => stream.header().identity(),
             Self::Builder(builder) => builder.header().identity(),
-            Self::Other(header) => header.identity(),
+            Self::Other(named) => named.identity(),
         }
     }
 
@@ -100,15 +100,15 @@ impl Any<'_> {
             Self::Driver(driver) => driver.header().label(),
             Self::Stream(stream) => stream.label(),
             Self::Builder(builder) => builder.label(),
-            Self::Other(header) => header.label(),
+            Self::Other(named) => named.label(),
         }
     }
 }
 
 /// Refuses what was removed from a graph, or with one: its handle still tells its label, and takes no other.
 fn refuse_removed(guard: &Guard, token: Token) -> Result<(), Error> {
-    if let Some(node) = guard.find::<NodeObject>(token) {
-        node.check_not_removed()
+    if let Some(part) = guard.find_part::<NodePage>(token) {
+        Node::of_part(&part)?.check_there()
     } else if let Some(graph) = guard.find::<GraphObject>(token) {
         graph.check_there()
     } else if let Some(condition) = guard.find::<ConditionObject>(token) {
@@ -133,8 +133,8 @@ fn with_any<R>(guard: &Guard, handle: *const c_void, body: impl FnOnce(Any<'_>) 
         return Ok(body(Any::Builder(&builder)));
     }
     let (mut body, mut answer) = (Some(body), None);
-    let mut pass_on = |header: &Header| answer = body.take().map(|body| body(Any::Other(header)));
-    guard.with_header(token, &mut pass_on).map_err(|fault| refusal(guard, fault))?;
+    let mut pass_on = |named: &dyn Named| answer = body.take().map(|body| body(Any::Other(named)));
+    guard.with_named(token, &mut pass_on).map_err(|fault| refusal(guard, fault))?;
     // Between the end of an object and that of its borrowed handle there is none.
     answer
         .ok_or_else(|| Error::new(Status::INVALID_HANDLE, "the object is being destroyed by another thread"))
@@ -177,7 +177,7 @@ fn is_same_stream(guard: &Guard, tokens: [Token; 2]) -> Result<bool, Error> {
             get::<cushim_stream_s>(guard, token.to_pointer()).map(|found| Some(Arc::clone(&found)))
         }
         // Another object, if it is one.
-        _ => guard.with_header(token, &mut |_| ()).map(|()| None).map_err(|fault| refusal(guard, fault)),
+        _ => guard.with_named(token, &mut |_| ()).map(|()| None).map_err(|fault| refusal(guard, fault)),
     };
     let (a, b) = (stream(tokens[0])?, stream(tokens[1])?);
     Ok(a.zip(b).is_some_and(|(a, b)| Arc::ptr_eq(&a, &b)))
@@ -243,10 +243,10 @@ pub unsafe extern "C" fn cushim_describe(
 fn described(guard: &Guard, token: Token) -> String {
     let line = guard.describe(token);
     let borrowed = if token.is_borrowed() { " (borrowed)" } else { "" };
-    if let Some(node) = guard.find::<NodeObject>(token) {
+    if let Some(part) = guard.find_part::<NodePage>(token) {
         // The type is part of what it does.
-        let gone = if node.check_not_removed().is_err() { "removed " } else { "" };
-        return with(format!("{gone}{}{borrowed}", *node), node.summary());
+        let (node, summary) = NodePage::in_words(&part);
+        return with(format!("{node}{borrowed}"), summary);
     }
     if let Some(graph) = guard.find::<GraphObject>(token) {
         let line = if graph.is_part() { format!("{}{borrowed}", *graph) } else { line };

@@ -51,7 +51,8 @@ pub enum cushim_status_code {
     CUSHIM_ERROR_STREAM_REQUIRED = -11,
     /// The call was made inside a function that the driver called, where CUDA allows almost none.
     CUSHIM_ERROR_IN_CALLBACK = -12,
-    /// All 16,777,216 handles are in use. The program probably does not destroy what it creates.
+    /// All 16,777,216 handles are in use. The program probably does not destroy what it creates. Handles of nodes
+    /// count 32 at a time.
     CUSHIM_ERROR_TOO_MANY_HANDLES = -13,
     /// The process has no memory left for what the library has to keep. (A device's memory is
     /// `CUDA_ERROR_OUT_OF_MEMORY`.)

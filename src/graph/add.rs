@@ -2,8 +2,9 @@
 
 #[cfg(feature = "capi")]
 use super::definition::Last;
-use super::definition::{GraphObject, NodeObject, NodeState, State, Tree};
+use super::definition::{GraphObject, NodeState, State, Tree};
 use super::ids::{GraphId, NodeId};
+use super::node_name::NodeName;
 use super::predecessors::{Natives, Predecessors};
 use super::{Graph, Node, condition, keeping, refusal, relations, restriction};
 use crate::context::Context;
@@ -13,7 +14,7 @@ use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
 use crate::object::error::Error;
 #[cfg(feature = "capi")]
-use crate::object::handle::Token;
+use crate::object::handle::{Exhausted, Token};
 use crate::op::node::{NodeOperation, Parameters};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
@@ -36,7 +37,7 @@ impl Graph {
         after: &[&Node],
         operation: &mut O,
     ) -> Result<(Node, O::Output), Error> {
-        let after: SmallVec<[&NodeObject; 8]> = after.iter().map(|node| node.object.as_ref()).collect();
+        let after: SmallVec<[NodeName<'_>; 8]> = after.iter().map(|node| node.name()).collect();
         // SAFETY: as the caller vouches.
         let (added, output) = unsafe { self.add_after(after.as_slice(), operation) }?;
         Ok((added.node(), output))
@@ -68,7 +69,7 @@ impl Graph {
             condition::check_there(&operation.conditions().0)?;
         }
         let mut natives = Natives::new();
-        before(state, graph, after, &mut natives)?;
+        before(tree, state, graph, after, &mut natives)?;
         restriction::check(tree, state, graph, &parameters, at)?;
         state.check_parameters(&parameters)?;
         let native = &state.graph(graph).native;
@@ -109,16 +110,16 @@ impl Added<'_> {
         inner.iter().map(|graph| Arc::clone(&self.state.graph(*graph).object)).collect()
     }
 
-    /// Gives it its first handle, which `issue` makes of what handles of it name. Nobody else can ask for that until this is dropped.
+    /// Gives it its handle.
+    ///
+    /// # Errors
+    /// [`Exhausted`], if the call did not make [room](crate::object::handle::Guard::room_for_run).
     #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) fn give_handle<E>(
-        &mut self,
-        issue: impl FnOnce(&Arc<NodeObject>) -> Result<Token, E>,
-    ) -> Result<Token, E> {
+    pub(crate) fn give_handle(&mut self) -> Result<Token, Exhausted> {
         let (id, state) = (self.id, &mut *self.state);
-        let node = state.node_mut(id);
-        let token = issue(self.tree.object_in(node, id))?;
+        let token = self.tree.handle_of(state, id)?;
+        let node = state.node(id);
         state.last = Some(Last { token, id, graph: node.graph, native: node.native });
         Ok(token)
     }
@@ -131,6 +132,7 @@ impl Added<'_> {
 /// Lists the native handles of the nodes that come before another in this graph.
 #[inline]
 pub(super) fn before(
+    tree: &Tree,
     state: &State,
     graph: GraphId,
     after: &(impl Predecessors + ?Sized),
@@ -148,11 +150,25 @@ pub(super) fn before(
         return Ok(());
     }
     after.each(&mut |index, node| {
-        node.check_there()?;
-        let known = state.find_object(node).filter(|known| known.graph == graph);
+        let known = node_of(tree, state, graph, node)?;
         natives.push(known.ok_or_else(|| refusal::of_another_graph(node, index))?.native);
         Ok(())
     })
+}
+
+/// The node of a graph that is named; `None` if it is one of another graph, refused if it was removed.
+#[inline]
+pub(super) fn node_of<'s>(
+    tree: &Tree,
+    state: &'s State,
+    graph: GraphId,
+    node: NodeName<'_>,
+) -> Result<Option<&'s NodeState>, Error> {
+    if !node.is_in(tree) {
+        return node.check_elsewhere().map(|()| None);
+    }
+    let known = state.node(node.check_there(state)?);
+    Ok(Some(known).filter(|known| known.graph == graph))
 }
 
 /// Has the driver add a node; the arguments of a kernel may be `given` where their caller has them.

@@ -29,7 +29,7 @@ impl Node {
     /// [`Status::INVALID_HANDLE`] if the node was removed; [`Status::INVALID_ARGUMENT`] for a node of another type; the driver's:
     /// `CUDA_ERROR_INVALID_VALUE` for an attribute that kernel nodes do not have, or not on this driver.
     pub fn attribute(&self, id: CUlaunchAttributeID) -> Result<[u8; 64], Error> {
-        self.object.check_there()?;
+        self.check_there()?;
         self.check_type(NodeType::Kernel)?;
         // SAFETY: `ask` names a node that is there.
         let value = self.ask(|table, native| unsafe { calls::attribute(table, native, id) });
@@ -64,7 +64,7 @@ impl Node {
     pub unsafe fn copy_attributes(&self, source: &Self) -> Result<(), Error> {
         if self.tree.driver() != source.tree.driver() {
             let refusal = format!("{source} and {self} belong to different drivers");
-            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(source.object.as_ref()));
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(&source.name()));
         }
         let mut change = source.attributes_to_copy()?;
         // SAFETY: the caller vouches for what they name.
@@ -76,7 +76,7 @@ impl Node {
         self.check_type(NodeType::Kernel)?;
         let (known, event) = {
             let state = self.tree.lock();
-            let node = state.node(self.object.check_there()?);
+            let node = state.node(self.name().check_there(&state)?);
             let known = match &node.parameters {
                 Parameters::Kernel(kernel) if node.is_ours => Some(kernel.attributes().into()),
                 _ => None,
@@ -88,7 +88,7 @@ impl Node {
         let all: Box<[CUlaunchAttribute]> = known.map_or_else(|| self.asked_attributes(), Ok)?;
         if updatable::is_among(&all) {
             let refusal = format!("{self} is device-updatable; the attributes of such a node are not copied");
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(&self.name()));
         }
         Ok(AttributeChange::All(all, event))
     }

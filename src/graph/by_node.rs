@@ -73,6 +73,16 @@ impl<T> ByNode<T> {
         })
     }
 
+    /// The same, to be changed.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (NodeId, &mut T)> {
+        let parts = self.parts.iter_mut().enumerate();
+        let parts = parts.flat_map(|(part, all)| all.iter_mut().map(move |all| (part, all)));
+        parts.flat_map(|(part, all)| {
+            let all = all.iter_mut().enumerate();
+            all.filter_map(move |(at, one)| Some((number(part, at), one.as_mut()?)))
+        })
+    }
+
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.parts.iter_mut().flatten().flat_map(|all| all.iter_mut().flatten())
     }

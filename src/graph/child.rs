@@ -3,7 +3,7 @@
 use super::add::{Added, before};
 use super::below::list_below;
 use super::copy::Known;
-use super::definition::{GraphState, NodeObject, NodeState, State, Tree};
+use super::definition::{GraphState, NodeState, State, Tree};
 use super::foreign;
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
@@ -27,7 +27,7 @@ impl Graph {
     /// [`Status::INVALID_ARGUMENT`] for a graph that stands around this one, or is this one (driver 580 crashes), for one with
     /// nodes that this one cannot hold, and if graphs would stand in each other more than 256 deep; the driver's, for a graph that allocates memory or has conditional nodes.
     pub fn add_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
-        let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
+        let after: Vec<_> = after.iter().map(|node| node.name()).collect();
         Ok(self.with_inner(self.add_child_after(after.as_slice(), child)?))
     }
 
@@ -39,7 +39,7 @@ impl Graph {
     /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another, or not this library's to give away, for one with nodes that this
     /// one cannot hold, and if graphs would stand in each other more than 256 deep; [`Status::UNSUPPORTED`] before driver 12.9; the driver's.
     pub fn move_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
-        let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
+        let after: Vec<_> = after.iter().map(|node| node.name()).collect();
         Ok(self.with_inner(self.move_child_after(after.as_slice(), child)?))
     }
 
@@ -66,7 +66,7 @@ impl Graph {
         }
         child.check_given()?;
         let mut natives = Natives::new();
-        before(&pair.outer, self.object.id, after, &mut natives)?;
+        before(tree, &pair.outer, self.object.id, after, &mut natives)?;
         pair.outer.check_depth(self.object.id, pair.inner().height(child.object.id))?;
         pair.check_restrictions(self, child)?;
         pair.outer.check_parameters_of(pair.inner())?;
@@ -107,7 +107,7 @@ impl Graph {
         let mut pair = Pair::lock(self, child)?;
         pair.refuse_itself(self, child)?;
         let mut natives = Natives::new();
-        before(&pair.outer, self.object.id, after, &mut natives)?;
+        before(&self.definition.tree, &pair.outer, self.object.id, after, &mut natives)?;
         pair.check_restrictions(self, child)?;
         child.definition.tree.check_contexts(pair.inner(), child.object.as_ref())?;
         pair.share_with_outer()?;
@@ -277,7 +277,7 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
         let (id, below) = self.list_child(outer, native, child);
         if let Some(inner) = &mut self.inner {
             let from = self.trees[1].give_away(inner);
-            moved::take_over(self.trees[0], &mut self.outer, below, from, self.trees[1]);
+            moved::take_over(self.trees[0], &mut self.outer, below, (from, inner), self.trees[1]);
         }
         id
     }

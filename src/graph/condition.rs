@@ -1,8 +1,9 @@
 //! Conditions: values that kernels set, and by which conditional nodes decide.
 
-use super::definition::{ConditionObject, ConditionState, Definition, NodeObject, State, Tree};
+use super::definition::{ConditionObject, ConditionState, Definition, State, Tree};
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::kind::GraphKind;
+use super::node_name::NodeName;
 use super::{Graph, relations, restriction};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{Header, object};
@@ -271,12 +272,12 @@ impl fmt::Debug for Condition {
 #[cold]
 pub(super) fn check_change(
     tree: &Tree,
-    node: &NodeObject,
+    node: NodeName<'_>,
     conditions: &[(usize, &dyn ConditionOperand)],
 ) -> Result<(), Error> {
     let graph = {
         let state = tree.lock();
-        state.node(node.check_there()?).graph
+        state.node(node.check_there(&state)?).graph
     };
     check_own(tree, graph, conditions)
 }

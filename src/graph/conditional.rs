@@ -3,7 +3,7 @@
 use super::add::{Added, before};
 use super::below::list_below;
 use super::condition::{self, Condition};
-use super::definition::{ConditionState, NodeObject, NodeState, State, Tree};
+use super::definition::{ConditionState, NodeState, State, Tree};
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::kind::{ConditionalKind, GraphKind};
 use super::predecessors::{Natives, Predecessors};
@@ -29,7 +29,7 @@ impl Graph {
         kind: ConditionalKind,
         bodies: usize,
     ) -> Result<(Node, Vec<Graph>), Error> {
-        let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
+        let after: Vec<_> = after.iter().map(|node| node.name()).collect();
         let added = self.add_conditional_after(after.as_slice(), condition, kind, bodies)?;
         let bodies = self.beside(added.graphs());
         Ok((added.node(), bodies))
@@ -49,7 +49,7 @@ impl Graph {
         check_condition(tree, &state, self, condition)?;
         state.check_depth(graph, 0)?;
         let mut natives = Natives::new();
-        before(&state, graph, after, &mut natives)?;
+        before(tree, &state, graph, after, &mut natives)?;
         uncure(tree, &mut state, condition.object().id)?;
         let added = add(tree, &mut state, graph, &natives, condition.object().id, kind, bodies as u32);
         let id = added.map_err(|failure| refusal::of_add(failure, after))?;
@@ -179,7 +179,7 @@ impl Node {
     /// [`Status::INVALID_HANDLE`] if the node was removed, or nobody holds the definition any more.
     pub fn conditional(&self) -> Result<Option<(Condition, ConditionalKind)>, Error> {
         let state = self.tree.lock();
-        let node = state.node(self.object.check_there()?);
+        let node = state.node(self.name().check_there(&state)?);
         let (Some(condition), Some(kind)) = (node.condition, node.kind) else { return Ok(None) };
         let object = Arc::clone(&state.conditions[condition.0 as usize].object);
         drop(state);

@@ -70,7 +70,7 @@ impl Node {
     pub fn find_in(&self, copy: &Graph) -> Result<Self, Error> {
         let tree = &copy.definition.tree;
         let (own, other) = Tree::lock_two(&self.tree, tree);
-        let native = own.node(self.object.check_there()?).native;
+        let native = own.node(self.name().check_there(&own)?).native;
         copy.check_usable()?;
         let mut state = other.unwrap_or(own);
         // Driver 580 crashes where another thread makes or destroys a clone meanwhile (measured).
@@ -78,10 +78,10 @@ impl Node {
         let found = state.graph(copy.object.id).native.find_copy(native);
         drop(related);
         let found = found.map_err(|error| {
-            let mut failure = tree.failed(error, self.object.as_ref());
+            let mut failure = tree.failed(error, &self.name());
             failure.message.push_str(&format!(
                 ". {} is perhaps no copy of the graph of {}, or lost it",
-                copy.object, self.object
+                copy.object, self
             ));
             failure
         })?;
@@ -119,7 +119,7 @@ impl Known {
                 }
                 _ => None,
             };
-            nodes.push(KnownNode::of(state.node(id), child));
+            nodes.push(KnownNode::of(state, state.node(id), child));
         }
         let unplaced = state.unplaced.iter().filter(|(of, _)| *of == graph);
         let unplaced = unplaced.map(|(_, attachment)| attachment.of_copy()).collect();
@@ -157,7 +157,7 @@ impl Known {
             let id =
                 state.list_made(copy, || NodeState { native, ..known }.moved(&self.context, tree.context()));
             if let Some(label) = label {
-                tree.object_of(state, id).header().set_label(Some(&label));
+                tree.names.set_label(state.node(id).number, Some(label));
             }
             let Some(known) = child else { continue };
             // SAFETY: the driver has just named the node.
@@ -172,7 +172,7 @@ impl Known {
 }
 
 impl KnownNode {
-    fn of(node: &NodeState, child: Option<Known>) -> Self {
+    fn of(all: &State, node: &NodeState, child: Option<Known>) -> Self {
         let state = NodeState {
             is_ours: node.is_ours,
             context: node.context.clone(),
@@ -180,6 +180,6 @@ impl KnownNode {
             is_hidden: node.is_hidden,
             ..NodeState::new(std::ptr::null_mut(), node.parameters.clone())
         };
-        Self { state, label: node.object.as_ref().and_then(|object| object.header().label()), child }
+        Self { state, label: all.label_of(node), child }
     }
 }

@@ -9,15 +9,16 @@ use super::derived::Derived;
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::instance::Instance;
 use super::kind::{ConditionalKind, GraphKind};
+use super::names::Names;
 use super::outline::Outline;
 use super::recorder::Recorder;
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{CUgraphNode, CUstream};
-use crate::object::handle::{Header, Token};
+use crate::object::handle::{Header, Run, Token};
 use crate::object::owning::Owning;
 use crate::op::attachment::Attachment;
-use crate::op::node::{NodeType, Parameters};
+use crate::op::node::Parameters;
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,8 @@ pub(super) struct Tree {
     pub(super) definition: OnceLock<Weak<Definition>>,
     /// What the definition is called.
     pub(super) root: OnceLock<Arc<GraphObject>>,
+    /// What its nodes are called.
+    pub(super) names: Arc<Names>,
     /// Weakly this.
     pub(super) this: Weak<Tree>,
 }
@@ -68,8 +71,10 @@ pub(super) struct State {
     pub(super) contexts: Vec<Arc<Context>>,
     /// The parameters that kernels have, and the bytes of their values.
     pub(super) parameters: HashMap<Arc<str>, u32>,
-    /// Handles of what was removed last; they still tell what it was.
-    pub(super) removed: VecDeque<Remembered>,
+    /// The handles of nodes.
+    pub(super) pages: Pages,
+    /// What was removed last; its handles still tell what it was.
+    pub(super) removed: Removals,
     /// What is instantiated from the definition.
     pub(super) execs: Vec<Weak<Instance>>,
     /// How many nodes allocate or free.
@@ -126,8 +131,9 @@ pub(super) struct NodeState {
     /// The context in which it runs; `None` for that of the definition.
     pub(super) context: Option<Arc<Context>>,
     pub(super) attachment: Option<Attachment>,
-    /// What handles name, once somebody asked.
-    pub(super) object: Option<Arc<NodeObject>>,
+    /// Whether anybody was ever told of it, and whether by a handle.
+    pub(super) is_named: bool,
+    pub(super) has_handle: bool,
     /// The child graph, or the bodies.
     pub(super) inner: Box<[GraphId]>,
     /// The condition of a conditional node.
@@ -180,18 +186,39 @@ pub(super) struct Unasked {
 // SAFETY: the stream is used under the lock of the definition, and its capture keeps it.
 unsafe impl Send for Unasked {}
 
-/// Something that was removed, or moved to another definition, and whose handles still tell what it was.
-#[allow(dead_code, reason = "kept for its handles")]
-pub(super) struct Remembered {
-    pub(super) object: RememberedObject,
-    /// The definition that it was moved from, by which nodes tell what they were.
-    pub(super) from: Option<Arc<Tree>>,
+/// What was removed last, oldest first.
+#[derive(Default)]
+pub(super) struct Removals {
+    pub(super) order: VecDeque<Removal>,
+    /// What nodes among these did last, by their numbers.
+    pub(super) nodes: HashMap<u32, Parameters>,
 }
 
-#[allow(dead_code, reason = "kept for their handles")]
-pub(super) enum RememberedObject {
-    Graph(Arc<GraphObject>),
-    Node(Arc<NodeObject>),
+/// Something that was removed, or moved to another definition.
+pub(super) enum Removal {
+    Node {
+        number: u32,
+        /// Its place, which no other node takes meanwhile, if it has a handle.
+        place: Option<NodeId>,
+    },
+    Graph(#[allow(dead_code, reason = "kept for its handles")] Arc<GraphObject>),
+    /// A definition that became part of this one. What handles of before name tells there what it was.
+    Tree(#[allow(dead_code, reason = "kept for its handles")] Arc<Tree>),
+}
+
+/// Nodes as handles name them: each handle names a place of a page.
+pub(super) struct Pages {
+    pub(super) names: Arc<Names>,
+    /// The pages of which a node ever had a handle.
+    pub(super) runs: Vec<Option<Run<NodePage>>>,
+}
+
+/// What handles of nodes name: a node by its place, as long as it has the number that the handle tells.
+pub(crate) struct NodePage {
+    pub(super) tree: Weak<Tree>,
+    pub(super) names: Arc<Names>,
+    /// The node in its first place.
+    pub(super) first: u32,
 }
 
 /// A graph, as handles name it.
@@ -223,17 +250,6 @@ pub(super) enum Gone {
 pub(super) struct Claims {
     pub(super) count: usize,
     pub(super) definition: Option<Arc<Definition>>,
-}
-
-/// A node, as handles name it.
-pub(crate) struct NodeObject {
-    pub(super) header: Header,
-    pub(super) tree: Weak<Tree>,
-    pub(super) id: NodeId,
-    pub(super) node_type: NodeType,
-    pub(super) number: u32,
-    /// What it did last, once it was removed.
-    pub(super) last: OnceLock<Box<Parameters>>,
 }
 
 /// A condition, as handles name it.

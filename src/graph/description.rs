@@ -1,21 +1,26 @@
 //! What objects of graphs are, in a few words: what can be told at once, without asking the driver or waiting for whoever changes the graph.
 
 use super::GraphKind;
-use super::definition::{GraphObject, NodeObject, NodeState, State};
+use super::definition::{GraphObject, NodePage, NodeState, State};
 use super::ids::GraphId;
+use super::pages::What;
+use super::state::name;
+use crate::object::handle::Part;
 use std::sync::Arc;
 
-impl NodeObject {
-    /// What the node does, or did last.
+impl NodePage {
+    /// The node that a handle names: what it is called, and what it does, or did last.
     #[cold]
-    pub(crate) fn summary(&self) -> Option<String> {
-        if let Some(last) = self.last() {
-            return last.summary();
-        }
-        let tree = self.tree.upgrade()?;
-        let state = tree.try_lock()?;
-        let id = self.check_there().ok()?;
-        state.node(id).parameters.summary()
+    pub(crate) fn in_words(part: &Part<'_, Self>) -> (String, Option<String>) {
+        let What { number, node_type, is_removed } = What::of_bits(part.what());
+        let page = part.page();
+        let node = name(node_type, number, page.names.label(number).as_deref());
+        let summary = page.tree.upgrade().and_then(|tree| {
+            let (state, id) = (tree.try_lock()?, page.id(part.place()));
+            let known = state.find_number(id, number).map(|node| &node.parameters);
+            known.or_else(|| state.last_of(id, number))?.summary()
+        });
+        (format!("{}{node}", if is_removed { "removed " } else { "" }), summary)
     }
 }
 

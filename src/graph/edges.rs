@@ -1,8 +1,10 @@
 //! Edges: which node comes after which.
 
+use super::add::node_of;
 use super::cycle;
-use super::definition::{NodeObject, State, Tree};
+use super::definition::{State, Tree};
 use super::ids::{GraphId, NodeId};
+use super::node_name::NodeName;
 use super::present::{self, Wrong};
 use super::{Graph, Node, foreign, refusal, relations};
 use crate::driver::CallError;
@@ -48,14 +50,14 @@ impl EdgeData {
 /// An edge whose nodes a caller lent.
 #[derive(Clone, Copy)]
 pub(crate) struct EdgeOf<'a> {
-    pub(crate) from: &'a NodeObject,
-    pub(crate) to: &'a NodeObject,
+    pub(crate) from: NodeName<'a>,
+    pub(crate) to: NodeName<'a>,
     pub(crate) data: EdgeData,
 }
 
 impl<'a> EdgeOf<'a> {
     fn of(edge: &'a Edge) -> Self {
-        Self { from: &edge.from.object, to: &edge.to.object, data: edge.data }
+        Self { from: edge.from.name(), to: edge.to.name(), data: edge.data }
     }
 }
 
@@ -87,7 +89,7 @@ impl Graph {
     pub(crate) fn add_lent_edges(&self, edges: &[EdgeOf<'_>]) -> Result<(), Error> {
         let tree = &self.definition.tree;
         let mut state = self.lock()?;
-        let (raw, is_ordered) = resolve(&state, self.object.id, edges)?;
+        let (raw, is_ordered) = resolve(tree, &state, self.object.id, edges)?;
         if raw.is_empty() {
             return Ok(());
         }
@@ -120,7 +122,7 @@ impl Graph {
     pub(crate) fn remove_lent_edges(&self, edges: &[EdgeOf<'_>]) -> Result<(), Error> {
         let tree = &self.definition.tree;
         let mut state = self.lock()?;
-        let (raw, _) = resolve(&state, self.object.id, edges)?;
+        let (raw, _) = resolve(tree, &state, self.object.id, edges)?;
         if raw.is_empty() {
             return Ok(());
         }
@@ -160,7 +162,7 @@ impl Node {
     /// # Errors
     /// As [`Graph::add_edges`] and [`Graph::remove_edges`]; everything is as it was then.
     pub fn set_dependencies(&self, after: &[&Node]) -> Result<(), Error> {
-        self.assign(Toward::Predecessors, &after.iter().map(|node| node.object.as_ref()).collect::<Vec<_>>())
+        self.assign(Toward::Predecessors, &after.iter().map(|node| node.name()).collect::<Vec<_>>())
     }
 
     /// Has these come right after the node, and no others.
@@ -168,35 +170,35 @@ impl Node {
     /// # Errors
     /// As [`set_dependencies`](Self::set_dependencies).
     pub fn set_dependents(&self, before: &[&Node]) -> Result<(), Error> {
-        self.assign(Toward::Successors, &before.iter().map(|node| node.object.as_ref()).collect::<Vec<_>>())
+        self.assign(Toward::Successors, &before.iter().map(|node| node.name()).collect::<Vec<_>>())
     }
 
     fn edges(&self, toward: Toward) -> Result<Vec<Edge>, Error> {
         let mut state = self.tree.lock();
-        let id = self.object.check_there()?;
+        let id = self.name().check_there(&state)?;
         let node = state.node(id);
         let (native, graph) = (node.native, node.graph);
         // SAFETY: the node is there, which the lock keeps.
         let edges = unsafe { query::edges(self.tree.table(), native, toward) };
-        let edges = edges.map_err(|error| self.tree.failed(error, self.object.as_ref()))?;
+        let edges = edges.map_err(|error| self.tree.failed(error, &self.name()))?;
         listed(&self.tree, &mut state, graph, edges)
     }
 
     /// Makes `others` the neighbours in one direction: what is too many is removed in one call, what is missing is added in another. If
     /// that fails, what was removed is added again. The other way around nothing could be taken back in a graph that allocates: the
     /// driver removes no edge of it (measured on 580).
-    pub(crate) fn assign(&self, toward: Toward, others: &[&NodeObject]) -> Result<(), Error> {
+    pub(crate) fn assign(&self, toward: Toward, others: &[NodeName<'_>]) -> Result<(), Error> {
         let tree = &self.tree;
         let _used = self.hold_definition()?;
         let mut state = tree.lock_to_edit()?;
-        let id = self.object.check_there()?;
+        let id = self.name().check_there(&state)?;
         let (native, graph) = (state.node(id).native, state.node(id).graph);
         let wanted: Vec<EdgeOf<'_>> =
-            others.iter().map(|other| toward_of(toward, &self.object, other)).collect();
-        let (raw, is_ordered) = resolve(&state, graph, &wanted)?;
+            others.iter().map(|other| toward_of(toward, self.name(), *other)).collect();
+        let (raw, is_ordered) = resolve(tree, &state, graph, &wanted)?;
         // SAFETY: the node is there, which the lock keeps.
         let current = unsafe { query::edges(tree.table(), native, toward) };
-        let current = current.map_err(|error| tree.failed(error, self.object.as_ref()))?;
+        let current = current.map_err(|error| tree.failed(error, &self.name()))?;
         let (missing, surplus) = (without(&raw, &current), without(&current, &raw));
         if !(is_ordered && state.graph(graph).is_ordered) {
             refuse_cycle(tree, &missing, &raw, &wanted)?;
@@ -205,22 +207,21 @@ impl Node {
         let native = &state.graph(graph).native;
         let removed = remove_all(native, &surplus);
         note_edit(&mut state, graph, &surplus, removed.is_ok(), true);
-        removed.map_err(|error| {
-            refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0)
-        })?;
+        removed
+            .map_err(|error| refusal::of_change(tree.failed(error, &self.name()), state.allocating > 0))?;
         let native = &state.graph(graph).native;
         let added = add_all(native, &missing).inspect_err(|_| {
             // They were just removed; an error would leave them so.
             let _ = add_all(native, &surplus);
         });
         note_edit(&mut state, graph, &missing, added.is_ok(), missing.len() > 1);
-        added.map_err(|error| refusal::of_edges(tree.failed(error, self.object.as_ref())))?;
+        added.map_err(|error| refusal::of_edges(tree.failed(error, &self.name())))?;
         state.graph_mut(graph).is_ordered &= is_ordered;
         Ok(())
     }
 }
 
-fn toward_of<'a>(toward: Toward, node: &'a NodeObject, other: &'a NodeObject) -> EdgeOf<'a> {
+fn toward_of<'a>(toward: Toward, node: NodeName<'a>, other: NodeName<'a>) -> EdgeOf<'a> {
     let data = EdgeData::default();
     match toward {
         Toward::Predecessors => EdgeOf { from: other, to: node, data },
@@ -271,7 +272,7 @@ fn one_by_one(edges: &[RawEdge], mut undo: impl FnMut(&[RawEdge]) -> Result<(), 
 /// single edge it is asked when the driver refused it, which has changed nothing.
 fn refuse_wrong(tree: &Tree, raw: &[RawEdge], edges: &[EdgeOf<'_>], wanted: bool) -> Result<(), Error> {
     let found = present::first_wrong(tree.table(), raw, wanted);
-    let found = found.map_err(|error| tree.failed(error, edges[0].from))?;
+    let found = found.map_err(|error| tree.failed(error, &edges[0].from))?;
     let Some((index, wrong)) = found else { return Ok(()) };
     let EdgeOf { from, to, .. } = edges[index];
     let what = match wrong {
@@ -280,17 +281,21 @@ fn refuse_wrong(tree: &Tree, raw: &[RawEdge], edges: &[EdgeOf<'_>], wanted: bool
         Wrong::There(false) => "is not there",
     };
     let refusal = format!("edge {index}, from {from} to {to}, {what}; nothing was changed");
-    Err(at_item(Error::new(Status::INVALID_ARGUMENT, refusal).about(to), index))
+    Err(at_item(Error::new(Status::INVALID_ARGUMENT, refusal).about(&to), index))
 }
 
 /// The edges as the driver has them, and whether each leads to a node that was made later.
-fn resolve(state: &State, graph: GraphId, edges: &[EdgeOf<'_>]) -> Result<(Vec<RawEdge>, bool), Error> {
+fn resolve(
+    tree: &Tree,
+    state: &State,
+    graph: GraphId,
+    edges: &[EdgeOf<'_>],
+) -> Result<(Vec<RawEdge>, bool), Error> {
     let mut is_ordered = true;
     let mut raw = Vec::with_capacity(edges.len());
     for (index, edge) in edges.iter().enumerate() {
-        let end = |node: &NodeObject| -> Result<(CUgraphNode, u32), Error> {
-            node.check_there().map_err(|failure| at_item(failure, index))?;
-            let known = state.find_object(node).filter(|known| known.graph == graph);
+        let end = |node: NodeName<'_>| -> Result<(CUgraphNode, u32), Error> {
+            let known = node_of(tree, state, graph, node).map_err(|failure| at_item(failure, index))?;
             known
                 .map(|known| (known.native, known.number))
                 .ok_or_else(|| refusal::of_another_graph(node, index))
@@ -298,7 +303,7 @@ fn resolve(state: &State, graph: GraphId, edges: &[EdgeOf<'_>]) -> Result<(Vec<R
         let ((from, earlier), (to, later)) = (end(edge.from)?, end(edge.to)?);
         if from == to {
             let refusal = format!("edge {index} leads from {} to itself", edge.from);
-            return Err(at_item(Error::new(Status::INVALID_ARGUMENT, refusal).about(edge.from), index));
+            return Err(at_item(Error::new(Status::INVALID_ARGUMENT, refusal).about(&edge.from), index));
         }
         is_ordered &= earlier < later;
         raw.push(RawEdge { from, to, data: edge.data.raw() });
@@ -318,13 +323,13 @@ fn refuse_cycle(
     raw: &[RawEdge],
     edges: &[EdgeOf<'_>],
 ) -> Result<(), Error> {
-    let found = cycle::find(tree.table(), missing).map_err(|error| tree.failed(error, edges[0].from))?;
+    let found = cycle::find(tree.table(), missing).map_err(|error| tree.failed(error, &edges[0].from))?;
     let Some(closing) = found.map(|found| ends(&missing[found])) else { return Ok(()) };
     let index = raw.iter().position(|edge| ends(edge) == closing).expect("what is missing is of these");
     let EdgeOf { from, to, .. } = edges[index];
     let refusal =
         format!("{to} cannot come after {from}, which comes after it: the edges would close a cycle");
-    Err(at_item(Error::new(Status::INVALID_ARGUMENT, refusal).about(to), index))
+    Err(at_item(Error::new(Status::INVALID_ARGUMENT, refusal).about(&to), index))
 }
 
 /// Edges of the driver's, with the nodes that they join.

@@ -3,7 +3,6 @@
 use super::by_node::ByNode;
 use super::ids::{GraphId, NodeId};
 use crate::context::Context;
-use crate::object::error::Subject;
 use crate::op::node::Parameters;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -40,8 +39,7 @@ struct Was {
 pub(super) struct Removed {
     /// Its number then, which younger nodes may have now.
     pub(super) id: NodeId,
-    /// Its object, if it had one.
-    pub(super) object: Option<Arc<dyn Subject + Send + Sync>>,
+    pub(super) label: Option<Arc<str>>,
     pub(super) number: u32,
     /// In which graph it was, and those that this was part of.
     pub(super) within: Vec<GraphId>,

@@ -100,7 +100,7 @@ impl Writer<'_> {
 
     fn node(&mut self, state: &mut State, id: NodeId, depth: usize) -> Result<(), Error> {
         let node = state.node(id);
-        let label = node.object.as_ref().and_then(|object| object.header().label());
+        let label = state.label_of(node);
         let mut line = String::from("{");
         let mut fields = Fields { text: &mut line, with_addresses: !self.options.without_addresses };
         fields.number("number", node.number.into());

@@ -33,7 +33,8 @@
 // | `tree`, `state` | its lock, and who holds it; what is known of its graphs and nodes |
 // | `by_node`, `by_address` | what is known by node, and by native handle |
 // | `outline` | the nodes in the driver's order |
-// | `object` | what handles of graphs, nodes and conditions name |
+// | `object` | what handles of graphs name |
+// | `pages`, `names`, `node_name` | handles of nodes; what nodes are called; a node as it is named |
 // | `add`, `predecessors`, `remove`, `set` | nodes are added, removed and changed |
 // | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
 // | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
@@ -80,10 +81,13 @@ mod kind;
 mod lent;
 mod memory;
 mod moved;
+mod names;
 mod node;
+mod node_name;
 mod object;
 mod outline;
 mod owner;
+mod pages;
 mod predecessors;
 mod present;
 mod read;
@@ -109,7 +113,7 @@ pub use condition::{Condition, ConditionOptions};
 pub(crate) use definition::ConditionObject;
 pub(crate) use definition::GraphObject;
 #[cfg(feature = "capi")]
-pub(crate) use definition::NodeObject;
+pub(crate) use definition::NodePage;
 #[cfg(feature = "capi")]
 pub(crate) use edges::EdgeOf;
 pub use edges::{Edge, EdgeData};
@@ -118,6 +122,8 @@ pub use json::JsonOptions;
 pub use kind::{ConditionalKind, GraphKind};
 pub use memory::GraphMemory;
 pub use node::Node;
+#[cfg(feature = "capi")]
+pub(crate) use node_name::NodeName;
 #[cfg(feature = "capi")]
 pub(crate) use predecessors::Predecessors;
 

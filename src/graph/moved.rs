@@ -3,19 +3,23 @@
 //! The driver keeps graph and nodes as they are; here they change their definition, and so their objects: handles of before
 //! tell that the graph was moved.
 
-use super::definition::{GraphObject, GraphState, NodeState, Remembered, State, Tree};
+use super::definition::{GraphObject, GraphState, NodeState, Removal, State, Tree};
 use super::ids::{ConditionId, GraphId, NodeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Takes over everything that a definition knows into a graph of another one.
-pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from: State, before: &Arc<Tree>) {
+/// Takes over everything that a definition knows into a graph of another one; what it was before is remembered in what is left of it.
+pub(super) fn take_over(
+    tree: &Tree,
+    state: &mut State,
+    below: GraphId,
+    (mut from, left): (State, &mut State),
+    before: &Arc<Tree>,
+) {
     let GraphState { depth, is_in_body, .. } = *state.graph(below);
     let graphs = HashMap::from([(GraphId::ROOT, below)]);
     let mut moved = Moved { before: Arc::clone(before), depth, is_in_body, graphs, nodes: HashMap::new() };
-    for removed in from.take_remembered() {
-        state.remember(removed.moved_from(before));
-    }
+    state.remember(Removal::Tree(Arc::clone(before)));
     let unplaced = std::mem::take(&mut from.unplaced);
     let mut execs = std::mem::take(&mut from.execs);
     let (graphs, nodes, conditions) = from.into_parts();
@@ -28,10 +32,14 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
                 let here = state.graph_mut(below);
                 (here.is_cut, here.derived) = (graph.is_cut, graph.derived.moved(std::mem::take(&mut execs)));
             }
-            _ => moved.list_graph(tree, state, id, graph),
+            _ => {
+                left.remember(Removal::Graph(Arc::clone(&graph.object)));
+                moved.list_graph(tree, state, id, graph);
+            }
         }
     }
     for (id, node) in nodes {
+        left.remember_node(id, &node);
         moved.list_node(tree, state, id, node, first);
     }
     state.unplaced.extend(unplaced.into_iter().map(|(graph, attachment)| (moved.graphs[&graph], attachment)));
@@ -66,7 +74,6 @@ impl Moved {
     fn list_graph(&mut self, tree: &Tree, state: &mut State, id: GraphId, graph: GraphState) {
         let object = GraphObject::new(tree.known_definition(), state.next_graph(), graph.object.kind);
         copy_label(&graph.object, &object);
-        state.remember(Remembered::graph(Arc::clone(&graph.object)).moved_from(&self.before));
         let is_in_body = graph.is_in_body || self.is_in_body;
         let depth = graph.depth + self.depth;
         // Nothing that is instantiated from the new definition has its nodes yet.
@@ -84,19 +91,14 @@ impl Moved {
         mut node: NodeState,
         first: ConditionId,
     ) {
-        let object = node.object.take();
+        let label = self.before.names.label(node.number);
         node.inner.iter_mut().for_each(|graph| *graph = self.graphs[graph]);
         node.condition = node.condition.map(|condition| ConditionId(first.0 + condition.0));
-        let last = object.as_ref().map(|_| node.parameters.clone());
         let new =
             state.list_node(self.graphs[&node.graph], node.moved(self.before.context(), tree.context()));
         self.nodes.insert(id, new);
-        if let (Some(object), Some(last)) = (object, last) {
-            object.was_removed(last);
-            if let Some(label) = object.header().label() {
-                tree.object_of(state, new).header().set_label(Some(&label));
-            }
-            state.remember(Remembered::node(object).moved_from(&self.before));
+        if let Some(label) = label {
+            tree.names.set_label(state.node(new).number, Some(label));
         }
     }
 

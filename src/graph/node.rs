@@ -1,29 +1,42 @@
 //! One node.
 
-use super::definition::{Definition, GraphObject, NodeObject, State, Tree};
+#[cfg(feature = "capi")]
+use super::definition::NodePage;
+use super::definition::{Definition, GraphObject, State, Tree};
 use super::ids::NodeId;
+use super::node_name::NodeName;
+#[cfg(feature = "capi")]
+use super::pages::What;
+#[cfg(feature = "capi")]
+use super::state::name;
 use super::{Graph, foreign, read};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::driver::sys::{self, CUgraphNode};
 use crate::driver::{CallError, Table};
-use crate::object::error::Error;
+use crate::object::error::{Error, Status};
+#[cfg(feature = "capi")]
+use crate::object::handle::{Part, Token};
 use crate::op::node::{NodeType, Parameters};
 use std::fmt;
 use std::sync::Arc;
 
 /// A node of a graph. It holds the definition as long as it exists, and not what that keeps alive for its nodes.
+///
+/// What a node did that was removed a graph tells of the 4,096 nodes and graphs that were removed last.
 #[derive(Clone)]
 pub struct Node {
     pub(super) tree: Arc<Tree>,
-    pub(super) object: Arc<NodeObject>,
+    id: NodeId,
+    number: u32,
+    node_type: NodeType,
 }
 
 impl Graph {
     /// The node whose child graph or body it is; `None` for the root.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the graph was removed.
+    /// [`Status::INVALID_HANDLE`] if the graph was removed.
     pub fn parent(&self) -> Result<Option<Node>, Error> {
         let mut state = self.lock()?;
         let parent = state.graph(self.object.id).parent;
@@ -33,36 +46,69 @@ impl Graph {
     /// The nodes, in the driver's order.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the graph was removed; the driver's.
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's.
     pub fn nodes(&self) -> Result<Vec<Node>, Error> {
         let tree = &self.definition.tree;
         let mut state = self.lock()?;
         let nodes = foreign::list(tree, &mut state, self.object.id)?;
         Ok(nodes.into_iter().map(|id| Node::of(tree, &mut state, id)).collect())
     }
+
+    /// What a handle names, if that is a node of the definition.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn named(&self, part: &Part<'_, NodePage>) -> Option<NodeName<'_>> {
+        NodeName::of_part(part, &self.definition.tree)
+    }
 }
 
 impl Node {
     pub(super) fn of(tree: &Arc<Tree>, state: &mut State, id: NodeId) -> Self {
-        Self { tree: Arc::clone(tree), object: Arc::clone(tree.object_of(state, id)) }
+        let node = state.node_mut(id);
+        node.is_named = true;
+        Self { tree: Arc::clone(tree), id, number: node.number, node_type: node.node_type() }
     }
 
-    /// The node that a handle names.
+    /// The node that a handle names; refused if nobody holds its definition, nor anything that was instantiated from it.
     #[cfg(feature = "capi")]
-    pub(crate) fn of_object(object: &Arc<NodeObject>) -> Result<Self, Error> {
-        Ok(Self { tree: object.tree()?, object: Arc::clone(object) })
+    pub(crate) fn of_part(part: &Part<'_, NodePage>) -> Result<Self, Error> {
+        let What { number, node_type, .. } = What::of_bits(part.what());
+        let tree = part.page().tree.upgrade().ok_or_else(|| {
+            let node = name(node_type, number, part.page().names.label(number).as_deref());
+            Error::new(Status::INVALID_HANDLE, format!("the graph of {node} was destroyed"))
+        })?;
+        Ok(Self { tree, id: part.page().id(part.place()), number, node_type })
     }
 
-    /// What handles of it name.
+    /// Its handle, which is issued if it has none.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node was removed before it had one; that there are too many handles.
     #[cfg(feature = "capi")]
-    pub(crate) fn object(&self) -> &Arc<NodeObject> {
-        &self.object
+    pub(crate) fn handle(&self) -> Result<Token, Error> {
+        let mut state = self.tree.lock_unasked();
+        match self.name().check_there(&state) {
+            Ok(id) => Ok(self.tree.handle_of(&mut state, id)?),
+            Err(gone) => state.handle_of_removed(self.number).ok_or(gone),
+        }
+    }
+
+    /// By what it is named.
+    #[inline]
+    pub(crate) fn name(&self) -> NodeName<'_> {
+        let Self { tree, id, number, node_type } = self;
+        NodeName { tree, id: *id, number: *number, node_type: *node_type }
+    }
+
+    /// Refuses a node that was removed.
+    pub(crate) fn check_there(&self) -> Result<(), Error> {
+        self.name().check_there(&self.tree.lock_unasked()).map(drop)
     }
 
     /// What sort of node it is, or was.
     #[must_use]
     pub fn node_type(&self) -> NodeType {
-        self.object.node_type()
+        self.node_type
     }
 
     /// Refuses nodes that the driver is too old for.
@@ -79,18 +125,17 @@ impl Node {
     /// The refusal of what is for nodes of another type.
     #[cold]
     pub(crate) fn of_another_type(&self, wanted: NodeType) -> Error {
-        use crate::object::error::Status;
         Error::new(Status::INVALID_ARGUMENT, format!("{self} is no {wanted}"))
     }
 
     /// The graph that it is a node of.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed, or nobody holds the definition any
+    /// [`Status::INVALID_HANDLE`] if the node was removed, or nobody holds the definition any
     /// more.
     pub fn graph(&self) -> Result<Graph, Error> {
         let state = self.tree.lock();
-        let id = self.object.check_there()?;
+        let id = self.name().check_there(&state)?;
         let object = Arc::clone(&state.graph(state.node(id).graph).object);
         drop(state);
         Self::hold(object)
@@ -103,11 +148,11 @@ impl Node {
     /// The graphs in it: of a child graph node one, of a conditional node its bodies.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed, or nobody holds the definition any
+    /// [`Status::INVALID_HANDLE`] if the node was removed, or nobody holds the definition any
     /// more.
     pub fn graphs(&self) -> Result<Vec<Graph>, Error> {
         let state = self.tree.lock();
-        let id = self.object.check_there()?;
+        let id = self.name().check_there(&state)?;
         let inner = &state.node(id).inner;
         let objects: Vec<_> = inner.iter().map(|graph| Arc::clone(&state.graph(*graph).object)).collect();
         drop(state);
@@ -117,10 +162,10 @@ impl Node {
     /// The driver's own handle, by which others can have the driver's graph, too ([`Graph::native`]).
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed; the driver's.
+    /// [`Status::INVALID_HANDLE`] if the node was removed; the driver's.
     pub fn native(&self) -> Result<sys::CUgraphNode, Error> {
         let mut state = self.tree.lock();
-        let id = self.object.check_there()?;
+        let id = self.name().check_there(&state)?;
         self.tree.share(&mut state)?;
         Ok(state.node(id).native)
     }
@@ -128,7 +173,7 @@ impl Node {
     /// The number of the node in its graph, which its clones and instances have too (`cuGraphNodeGetLocalId`); driver 13.1.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed;
+    /// [`Status::INVALID_HANDLE`] if the node was removed;
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) before driver 13.1.
     pub fn id(&self) -> Result<u32, Error> {
         // SAFETY: `ask` names a node that is there.
@@ -149,23 +194,23 @@ impl Node {
         question: impl FnOnce(&Table, CUgraphNode) -> Result<R, CallError>,
     ) -> Result<R, Error> {
         let state = self.tree.lock();
-        let native = state.node(self.object.check_there()?).native;
-        question(self.tree.table(), native).map_err(|error| self.tree.failed(error, self.object.as_ref()))
+        let native = state.node(self.name().check_there(&state)?).native;
+        question(self.tree.table(), native).map_err(|error| self.tree.failed(error, &self.name()))
     }
 
     /// Holds the definition for whoever changes the node; refused if the node was removed, or nobody holds the definition any more.
     pub(super) fn hold_definition(&self) -> Result<Arc<Definition>, Error> {
-        self.object.check_there()?;
-        self.tree.hold(self.object.as_ref())
+        self.check_there()?;
+        self.tree.hold(&self.name())
     }
 
     /// The context in which it runs.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed.
+    /// [`Status::INVALID_HANDLE`] if the node was removed.
     pub fn context(&self) -> Result<Arc<Context>, Error> {
         let state = self.tree.lock();
-        let own = &state.node(self.object.check_there()?).context;
+        let own = &state.node(self.name().check_there(&state)?).context;
         Ok(Arc::clone(own.as_ref().unwrap_or(self.tree.context())))
     }
 
@@ -178,36 +223,35 @@ impl Node {
     /// Shows what the node does, or did last if it was removed. Of a node that others made, what the driver says.
     ///
     /// # Errors
-    /// The driver's.
+    /// The driver's; [`Status::INVALID_HANDLE`] if the node was removed before 4,096 others.
     pub fn with_parameters<R>(&self, look: impl FnOnce(&Parameters) -> R) -> Result<R, Error> {
-        let state = self.tree.lock();
-        if let Some(last) = self.object.last() {
+        let (state, name) = (self.tree.lock(), self.name());
+        if let Some(last) = name.last(&state).cloned() {
             drop(state);
-            return Ok(look(last));
+            return Ok(look(&last));
         }
-        let node = state.node(self.object.id);
+        let node = state.node(name.check_there(&state)?);
         if !node.is_ours {
-            self.tree.check_contexts(&state, self.object.as_ref())?;
+            self.tree.check_contexts(&state, &name)?;
         }
-        read::with_parameters(&self.tree, node, look)
-            .map_err(|error| self.tree.failed(error, self.object.as_ref()))
+        read::with_parameters(&self.tree, node, look).map_err(|error| self.tree.failed(error, &name))
     }
 
     /// Names the node in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.object.header().set_label(label);
+        self.tree.names.set_label(self.number, label.map(Arc::from));
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.object.header().label()
+        self.tree.names.label(self.number)
     }
 }
 
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.object, &other.object)
+        Arc::ptr_eq(&self.tree, &other.tree) && self.number == other.number
     }
 }
 
@@ -215,13 +259,13 @@ impl Eq for Node {}
 
 impl std::hash::Hash for Node {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.object.hash(state);
+        (Arc::as_ptr(&self.tree), self.number).hash(state);
     }
 }
 
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.object.fmt(f)
+        self.name().fmt(f)
     }
 }
 

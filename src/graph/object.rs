@@ -1,15 +1,13 @@
-//! What handles of graphs, nodes and conditions name.
+//! What handles of graphs name.
 //!
 //! The objects belong to their definition and hold nothing of it. Who holds a definition is told apart from its objects:
 //! [`Graph`](super::Graph) does, and so does each claim on a graph.
 
-use super::definition::{Definition, Gone, GraphObject, NodeObject, Tree};
-use super::ids::{GraphId, NodeId};
+use super::definition::{Definition, Gone, GraphObject};
+use super::ids::GraphId;
 use super::kind::GraphKind;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
-use crate::object::in_place::arc_of;
-use crate::op::node::{NodeType, Parameters};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -124,73 +122,6 @@ impl fmt::Display for GraphObject {
         match self.header.label() {
             Some(label) => write!(f, " \"{label}\""),
             None => Ok(()),
-        }
-    }
-}
-
-object!(NodeObject: Node, header);
-
-impl NodeObject {
-    #[inline]
-    pub(super) fn new(tree: &Weak<Tree>, id: NodeId, node_type: NodeType, number: u32) -> Arc<Self> {
-        arc_of(|| Self {
-            header: Header::new::<Self>(),
-            tree: Weak::clone(tree),
-            id,
-            node_type,
-            number,
-            last: OnceLock::new(),
-        })
-    }
-
-    pub(crate) fn header(&self) -> &Header {
-        &self.header
-    }
-
-    /// What sort of node it is.
-    pub(crate) fn node_type(&self) -> NodeType {
-        self.node_type
-    }
-
-    /// What it did last, if it was removed.
-    pub(crate) fn last(&self) -> Option<&Parameters> {
-        self.last.get().map(Box::as_ref)
-    }
-
-    pub(super) fn was_removed(&self, last: Parameters) {
-        let _ = self.last.set(Box::new(last));
-    }
-
-    /// Where the node stands; refused if nobody holds its definition, nor anything that was instantiated from it.
-    pub(super) fn tree(&self) -> Result<Arc<Tree>, Error> {
-        self.tree.upgrade().ok_or_else(|| {
-            Error::new(Status::INVALID_HANDLE, format!("the graph of {self} was destroyed")).about(self)
-        })
-    }
-
-    /// Refuses a node that was removed. Asked under the lock of its definition.
-    #[inline]
-    pub(super) fn check_there(&self) -> Result<NodeId, Error> {
-        if self.last.get().is_some() { Err(self.gone(Status::INVALID_HANDLE)) } else { Ok(self.id) }
-    }
-
-    /// The same for whoever need not know which node it is.
-    #[cfg(feature = "capi")]
-    pub(crate) fn check_not_removed(&self) -> Result<(), Error> {
-        self.check_there().map(drop)
-    }
-
-    #[cold]
-    pub(super) fn gone(&self, status: Status) -> Error {
-        Error::new(status, format!("{self} was removed from its graph, or moved with it")).about(self)
-    }
-}
-
-impl fmt::Display for NodeObject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.header.label() {
-            Some(label) => write!(f, "{} \"{label}\"", self.node_type),
-            None => write!(f, "{} {}", self.node_type, self.number),
         }
     }
 }

@@ -24,27 +24,28 @@ impl Node {
             Ok(state) => state,
             Err(error) => return Err((error, owner)),
         };
-        if let Err(error) = self.object.check_there().and_then(|_| self.check_slot(slot)) {
-            return Err((error, owner));
-        }
-        let node = state.node(self.object.id);
+        let there = self.name().check_there(&state);
+        let id = match there.and_then(|id| self.check_slot(slot).map(|()| id)) {
+            Ok(id) => id,
+            Err(error) => return Err((error, owner)),
+        };
+        let node = state.node(id);
         let mut holds = node.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
         if let Some(whose) = kept_by_itself(&node.parameters, &holds, slot) {
-            let refusal =
-                format!("slot {slot} of {} is {whose}, which the node keeps by itself", self.object);
-            return Err((Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()), owner));
+            let refusal = format!("slot {slot} of {self} is {whose}, which the node keeps by itself");
+            return Err((Error::new(Status::INVALID_ARGUMENT, refusal).about(&self.name()), owner));
         }
         let prepared = match state.prepare(node.graph) {
             Ok(prepared) => prepared,
-            Err(error) => return Err((tree.failed(error, self.object.as_ref()), owner)),
+            Err(error) => return Err((tree.failed(error, &self.name()), owner)),
         };
         holds.set(For::Owner(slot as u32), Some(Arc::new(owner)));
         let attachment = keeping::kept(true, prepared, || holds);
         let graph_id = node.graph;
-        let before = &mut state.node_mut(self.object.id).attachment;
+        let before = &mut state.node_mut(id).attachment;
         let before = std::mem::replace(before, attachment);
         let released = before.map_or(Ok(()), |before| before.release(&state.graph(graph_id).native));
-        let released = released.map_err(|error| tree.failed(error, self.object.as_ref()));
+        let released = released.map_err(|error| tree.failed(error, &self.name()));
         drop(state);
         crate::object::release::report(tree.driver(), released);
         Ok(())
@@ -56,7 +57,7 @@ impl Node {
     /// [`Status::INVALID_ARGUMENT`] for a slot that the node does not have; [`Status::INVALID_HANDLE`] if the node was removed.
     pub fn with_owner<R>(&self, slot: usize, look: impl FnOnce(Option<&Owner>) -> R) -> Result<R, Error> {
         let state = self.tree.lock();
-        let id = self.object.check_there()?;
+        let id = self.name().check_there(&state)?;
         self.check_slot(slot)?;
         let holds = state.node(id).attachment.as_ref().map(|attachment| attachment.holds());
         drop(state);
@@ -66,13 +67,12 @@ impl Node {
     /// Refuses a slot that the node does not have, and a node that was removed.
     #[cfg(feature = "capi")]
     pub(crate) fn check_owner_slot(&self, slot: usize) -> Result<(), Error> {
-        let _state = self.tree.lock();
-        self.object.check_there()?;
+        self.name().check_there(&self.tree.lock())?;
         self.check_slot(slot)
     }
 
     fn check_slot(&self, slot: usize) -> Result<(), Error> {
-        let slots = self.object.node_type().slots();
+        let slots = self.node_type().slots();
         if slot < slots {
             return Ok(());
         }
@@ -81,8 +81,8 @@ impl Node {
             1 => "1 owner slot, number 0".to_owned(),
             more => format!("{more} owner slots, numbered from 0"),
         };
-        let refusal = format!("there is no slot {slot}: {} has {has}", self.object);
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
+        let refusal = format!("there is no slot {slot}: {self} has {has}");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(&self.name()))
     }
 }
 

@@ -1,11 +1,10 @@
 //! The nodes that come before another, as callers name them.
 
-use super::definition::NodeObject;
+use super::node_name::NodeName;
 use crate::driver::sys::CUgraphNode;
 use crate::object::error::Error;
 use crate::object::handle::Token;
 use smallvec::SmallVec;
-use std::borrow::Borrow;
 
 /// Native handles of the nodes that come before another.
 pub(super) type Natives = SmallVec<[CUgraphNode; 8]>;
@@ -23,11 +22,11 @@ pub(crate) trait Predecessors {
     }
 
     /// Shows one after the other, with its index.
-    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error>;
+    fn each(&self, show: &mut dyn FnMut(usize, NodeName<'_>) -> Result<(), Error>) -> Result<(), Error>;
 }
 
-impl<N: Borrow<NodeObject>> Predecessors for [N] {
-    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error> {
-        self.iter().enumerate().try_for_each(|(index, node)| show(index, node.borrow()))
+impl Predecessors for [NodeName<'_>] {
+    fn each(&self, show: &mut dyn FnMut(usize, NodeName<'_>) -> Result<(), Error>) -> Result<(), Error> {
+        self.iter().enumerate().try_for_each(|(index, node)| show(index, *node))
     }
 }

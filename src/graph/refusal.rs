@@ -1,6 +1,7 @@
 //! Why something cannot be done with a graph: the driver's own answer is one number for nearly everything.
 
-use super::definition::{NodeObject, State};
+use super::definition::State;
+use super::node_name::NodeName;
 use super::predecessors::Predecessors;
 use super::recorder::Recorder;
 use crate::driver::sys;
@@ -25,10 +26,10 @@ fn is_unsupported(failure: &Error) -> bool {
 
 /// The refusal of a predecessor that is a node of another graph.
 #[cold]
-pub(super) fn of_another_graph(node: &NodeObject, index: usize) -> Error {
+pub(super) fn of_another_graph(node: NodeName<'_>, index: usize) -> Error {
     let refusal =
         format!("{node} is a node of another graph; a node comes after nodes of its own graph only");
-    let mut error = Error::new(Status::INVALID_ARGUMENT, refusal).about(node);
+    let mut error = Error::new(Status::INVALID_ARGUMENT, refusal).about(&node);
     error.item = Some(index);
     error
 }
@@ -42,7 +43,7 @@ pub(super) fn of_add(failure: Error, after: &(impl Predecessors + ?Sized)) -> Er
     let (mut seen, mut twice) = (HashSet::new(), None);
     // Whoever cannot be shown was refused before.
     let _ = after.each(&mut |index, node| {
-        if !seen.insert(std::ptr::from_ref(node)) && twice.is_none() {
+        if !seen.insert(node.number) && twice.is_none() {
             twice = Some((index, node.to_string()));
         }
         Ok(())

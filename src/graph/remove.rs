@@ -1,7 +1,7 @@
 //! Removing nodes.
 
 use super::Node;
-use super::definition::{NodeState, Remembered, State, Tree};
+use super::definition::{NodeState, Removal, State, Tree};
 use super::ids::{GraphId, NodeId};
 use super::recorder::Recorder;
 use super::{read, refusal, relations, updatable};
@@ -20,26 +20,26 @@ impl Node {
     /// the driver's, also for a node of a graph that allocates memory, or is being captured. Node, edges and owners are as they were then.
     pub fn remove(&self) -> Result<(), Error> {
         let tree = &self.tree;
-        let refuse_twice = || match self.object.last() {
-            Some(_) => Err(self.object.gone(Status::ALREADY_DESTROYED)),
-            None => Ok(()),
+        let name = self.name();
+        let refuse_twice = |state: &State| match name.is_there(state) {
+            true => Ok(name.id),
+            false => Err(name.gone(Status::ALREADY_DESTROYED)),
         };
-        refuse_twice()?;
-        let _used = tree.hold(self.object.as_ref())?;
+        refuse_twice(&tree.lock_unasked())?;
+        let _used = tree.hold(&name)?;
         let mut state = tree.lock_to_edit()?;
-        refuse_twice()?;
-        let id = self.object.id;
+        let id = refuse_twice(&state)?;
         if let Some(capture) = state.capture_below(id) {
             drop(state);
             return Err(self.captured_below(capture.as_ref()));
         }
-        if tree.check_contexts(&state, self.object.as_ref()).is_ok() {
+        if tree.check_contexts(&state, &name).is_ok() {
             read_last(tree, &mut state, id);
         }
         if let Err(error) = destroy(tree, &state, id) {
-            let name = updatable::is_updatable(tree, &state, id).then(|| self.to_string());
-            let failure = refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0);
-            let failure = refusal::of_updatable(failure, name, "such a node stays in its graph");
+            let updatable = updatable::is_updatable(tree, &state, id).then(|| self.to_string());
+            let failure = refusal::of_change(tree.failed(error, &name), state.allocating > 0);
+            let failure = refusal::of_updatable(failure, updatable, "such a node stays in its graph");
             let capture = state.graph(state.node(id).graph).capture();
             drop(state);
             return Err(refusal::of_captured(failure, capture));
@@ -57,11 +57,10 @@ impl Node {
     #[cold]
     fn captured_below(&self, capture: &dyn Recorder) -> Error {
         let refusal = format!(
-            "{} cannot be removed while {} captures into a graph in it; end that (cushim_builder_end) first",
-            self.object,
+            "{self} cannot be removed while {} captures into a graph in it; end that (cushim_builder_end) first",
             capture.builder()
         );
-        Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref())
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(&self.name())
     }
 }
 
@@ -78,7 +77,7 @@ fn destroy(tree: &Tree, state: &State, id: NodeId) -> Result<(), CallError> {
 /// What nodes of others do that are about to be removed, and have handles: afterwards nobody tells it any more.
 fn read_last(tree: &Tree, state: &mut State, id: NodeId) {
     let node = state.node(id);
-    if !node.is_ours && node.object.is_some() {
+    if !node.is_ours && node.is_named {
         // An error leaves the type.
         if let Ok(last) = read::with_parameters(tree, node, Parameters::clone) {
             state.node_mut(id).parameters = last;
@@ -97,15 +96,11 @@ fn read_last(tree: &Tree, state: &mut State, id: NodeId) {
 pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> NodeState {
     let inner = std::mem::take(&mut state.node_mut(id).inner);
     inner.iter().for_each(|graph| forget_graph(tree, state, *graph));
-    let mut node = state.unlist_node(id);
+    let node = state.unlist_node(id);
     if let Some(condition) = node.condition {
         state.conditions[condition.0 as usize].node = None;
     }
-    if let Some(object) = node.object.take() {
-        let plain = Parameters::Plain(node.parameters.node_type());
-        object.was_removed(std::mem::replace(&mut node.parameters, plain));
-        state.remember(Remembered::node(object));
-    }
+    state.remember_node(id, &node);
     node
 }
 
@@ -121,5 +116,5 @@ fn forget_graph(tree: &Tree, state: &mut State, id: GraphId) {
         .iter_mut()
         .filter(|condition| condition.graph == id)
         .for_each(|condition| condition.end());
-    state.remember(Remembered::graph(graph.object));
+    state.remember(Removal::Graph(graph.object));
 }

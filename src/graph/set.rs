@@ -1,8 +1,9 @@
 //! Changing what a node does.
 
 use super::add::has_attributes;
-use super::definition::{NodeObject, State, Tree};
+use super::definition::{State, Tree};
 use super::ids::NodeId;
+use super::node_name::NodeName;
 use super::{Node, condition, keeping, read, refusal, relations, restriction, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::node as calls;
@@ -27,23 +28,24 @@ impl Node {
         let tree = &self.tree;
         let _used = self.hold_definition()?;
         restriction::check_version(tree, change.node_type())?;
-        self.object.check_change(change)?;
+        let name = self.name();
+        name.check_change(change)?;
         let conditions = change.change_conditions().0;
         let has_conditions = !conditions.is_empty();
         if has_conditions {
-            condition::check_change(tree, &self.object, &conditions)?;
+            condition::check_change(tree, name, &conditions)?;
             condition::number_all(&conditions)?;
         }
         drop(conditions);
         let mut state = tree.lock_to_edit()?;
-        let id = self.object.check_there()?;
+        let id = name.check_there(&state)?;
         if has_conditions {
             condition::check_there(&change.change_conditions().0)?;
         }
         // SAFETY: the caller vouches for what the change uses.
         let released = unsafe { set(tree, &mut state, id, change) }.map_err(|mut failure| {
             if failure.object.is_empty() {
-                failure = failure.about(self.object.as_ref());
+                failure = failure.about(&name);
             }
             failure
         })?;
@@ -53,7 +55,7 @@ impl Node {
     }
 }
 
-impl NodeObject {
+impl NodeName<'_> {
     /// Refuses a change that is for nodes of another type.
     #[inline]
     pub(super) fn check_change(&self, change: &impl NodeChange) -> Result<(), Error> {
@@ -63,7 +65,7 @@ impl NodeObject {
 
     #[cold]
     fn no_change_to(&self, wanted: NodeType) -> Error {
-        if let Err(gone) = self.check_there() {
+        if let Err(gone) = self.check_there(&self.tree.lock_unasked()) {
             return gone;
         }
         let refusal =

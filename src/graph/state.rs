@@ -2,19 +2,21 @@
 
 use super::by_node::ByNode;
 use super::definition::{
-    ConditionState, GraphObject, GraphState, NodeObject, NodeState, Remembered, RememberedObject, State,
-    Tree, Unasked,
+    ConditionState, GraphObject, GraphState, NodeState, Pages, Removal, Removals, State, Unasked,
 };
 use super::ids::{GraphId, NodeId};
 use super::instance::{Instance, Removed};
+use super::names::Names;
 use super::outline::Outline;
 use super::recorder::Recorder;
 use crate::context::Context;
 use crate::driver::sys::CUgraphNode;
-use crate::object::error::{Error, Status, Subject};
+use crate::object::error::{Error, Status};
+#[cfg(feature = "capi")]
+use crate::object::handle::Token;
 use crate::op::attachment::Attachment;
 use crate::op::node::{KeptArguments, NodeType, Parameters};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 impl GraphState {
@@ -47,7 +49,8 @@ impl NodeState {
             is_ours: true,
             context,
             attachment,
-            object: None,
+            is_named: false,
+            has_handle: false,
             inner: Box::default(),
             condition: None,
             kind: None,
@@ -59,6 +62,7 @@ impl NodeState {
     pub(super) fn moved(mut self, from: &Arc<Context>, to: &Arc<Context>) -> Self {
         let context = self.context.unwrap_or_else(|| Arc::clone(from));
         self.context = (!Arc::ptr_eq(&context, to)).then_some(context);
+        (self.is_named, self.has_handle) = (false, false);
         self
     }
 
@@ -72,26 +76,11 @@ impl NodeState {
     }
 }
 
-impl Remembered {
-    pub(super) fn graph(object: Arc<GraphObject>) -> Self {
-        Self { object: RememberedObject::Graph(object), from: None }
-    }
-
-    pub(super) fn node(object: Arc<NodeObject>) -> Self {
-        Self { object: RememberedObject::Node(object), from: None }
-    }
-
-    /// The same, kept by another definition from now on.
-    pub(super) fn moved_from(self, tree: &Arc<Tree>) -> Self {
-        Self { from: self.from.or_else(|| Some(Arc::clone(tree))), ..self }
-    }
-}
-
-/// How many of them are kept, so that a program which edits a graph for ever does not grow.
+/// How much of what was removed is remembered, so that a program which edits a graph for ever does not grow.
 const REMOVED: usize = 4096;
 
 impl State {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(names: &Arc<Names>) -> Self {
         Self {
             graphs: Vec::new(),
             nodes: ByNode::default(),
@@ -105,7 +94,8 @@ impl State {
             conditions: Vec::new(),
             contexts: Vec::new(),
             parameters: HashMap::new(),
-            removed: VecDeque::new(),
+            pages: Pages::new(names),
+            removed: Removals::default(),
             execs: Vec::new(),
             allocating: 0,
             has_relatives: false,
@@ -193,7 +183,9 @@ impl State {
         }
         self.last.take_if(|last| last.id == id);
         let node = self.nodes.remove(id).expect("a node is listed until it is removed");
-        self.free.push(id);
+        if !node.has_handle {
+            self.free.push(id);
+        }
         self.edits += 1;
         let graph = self.graph_mut(node.graph);
         graph.is_cut = true;
@@ -223,17 +215,55 @@ impl State {
         self.graphs[id.0 as usize].take().expect("a graph is listed until it is removed")
     }
 
-    /// What was removed, oldest first: another definition is to remember it.
-    pub(super) fn take_remembered(&mut self) -> VecDeque<Remembered> {
-        std::mem::take(&mut self.removed)
+    /// Remembers something that was removed for a while.
+    pub(super) fn remember(&mut self, removal: Removal) {
+        if self.removed.order.len() == REMOVED
+            && let Some(Removal::Node { number, place }) = self.removed.order.pop_front()
+        {
+            self.forget_removed(number, place);
+        }
+        self.removed.order.push_back(removal);
     }
 
-    /// Keeps handles of something that was removed, for a while.
-    pub(super) fn remember(&mut self, removed: Remembered) {
-        if self.removed.len() == REMOVED {
-            self.removed.pop_front();
+    /// Remembers what a node did last that was removed, or moved to another definition, if anybody was told of it.
+    pub(super) fn remember_node(&mut self, id: NodeId, node: &NodeState) {
+        if !node.is_named {
+            return;
         }
-        self.removed.push_back(removed);
+        self.removed.nodes.insert(node.number, node.parameters.clone());
+        let place = node.has_handle.then_some(id);
+        if place.is_some() {
+            self.pages.was_removed(id, node.number, node.node_type());
+        }
+        self.remember(Removal::Node { number: node.number, place });
+    }
+
+    /// The handle of a node that was removed, if it had one.
+    #[cfg(feature = "capi")]
+    pub(super) fn handle_of_removed(&self, number: u32) -> Option<Token> {
+        self.removed.order.iter().find_map(|removal| match removal {
+            Removal::Node { number: of, place: Some(place) } if *of == number => self.pages.known(*place),
+            _ => None,
+        })
+    }
+
+    /// Nobody tells any more what a node did that was removed; another one can take its place.
+    fn forget_removed(&mut self, number: u32, place: Option<NodeId>) {
+        self.removed.nodes.remove(&number);
+        if let Some(place) = place
+            && self.pages.end(place)
+        {
+            self.free.push(place);
+        }
+        self.pages.names.forget(number);
+    }
+
+    /// The same definition without what it has, which becomes another's: only what handles tell of it stays.
+    pub(super) fn emptied(&mut self) -> Self {
+        let mut empty = Self::new(&self.pages.names);
+        std::mem::swap(&mut self.pages, &mut empty.pages);
+        std::mem::swap(&mut self.removed, &mut empty.removed);
+        empty
     }
 
     /// A node runs in this context from now on, or in the definition's own.
@@ -311,10 +341,12 @@ impl State {
     /// What a node is called.
     pub(super) fn name_of(&self, id: NodeId) -> String {
         let node = self.node(id);
-        match &node.object {
-            Some(object) => object.to_string(),
-            None => format!("{} {}", node.node_type(), node.number),
-        }
+        name(node.node_type(), node.number, self.label_of(node).as_deref())
+    }
+
+    /// The label of a node.
+    pub(super) fn label_of(&self, node: &NodeState) -> Option<Arc<str>> {
+        self.pages.names.label(node.number)
     }
 
     /// Whether a node of the definition allocates the memory at the address.
@@ -440,18 +472,24 @@ impl State {
     fn remove_for_execs(&self, id: NodeId) {
         let node = self.node(id);
         self.execs_with(node.number).for_each(|exec| {
-            let object = node.object.clone().map(|object| object as Arc<dyn Subject + Send + Sync>);
+            let label = self.label_of(node);
             let within = self.with_those_above(node.graph).collect();
             let parameters = node.parameters.clone();
-            exec.removes(Removed { id, object, number: node.number, within, parameters });
+            exec.removes(Removed { id, label, number: node.number, within, parameters });
         });
     }
 
-    /// The node that an object stands for, which is there; `None` if that is a node of another definition.
-    pub(super) fn find_object(&self, object: &NodeObject) -> Option<&NodeState> {
-        let node = self.nodes.get(object.id)?;
-        let is_this = |own: &Arc<NodeObject>| std::ptr::eq(own.as_ref(), object);
-        node.object.as_ref().is_some_and(is_this).then_some(node)
+    /// The node that has this number, if it is still in its place.
+    #[inline]
+    pub(super) fn find_number(&self, id: NodeId, number: u32) -> Option<&NodeState> {
+        self.nodes.get(id).filter(|node| node.number == number && !self.is_lost)
+    }
+
+    /// What a node did last that was removed, as long as that is remembered.
+    pub(super) fn last_of(&self, id: NodeId, number: u32) -> Option<&Parameters> {
+        // What was lost is still listed, for what was instantiated from it.
+        let lost = || self.nodes.get(id).filter(|node| node.number == number && self.is_lost);
+        self.removed.nodes.get(&number).or_else(|| lost().map(|node| &node.parameters))
     }
 
     /// The node with this native handle, if it is known.
@@ -480,6 +518,14 @@ impl State {
     fn with_those_above(&self, graph: GraphId) -> impl Iterator<Item = GraphId> {
         let parent = |graph: &GraphId| self.graph(*graph).parent.map(|node| self.node(node).graph);
         std::iter::successors(Some(graph), parent)
+    }
+}
+
+/// A node in words: by its label, or by its number.
+pub(super) fn name(node_type: NodeType, number: u32, label: Option<&str>) -> String {
+    match label {
+        Some(label) => format!("{node_type} \"{label}\""),
+        None => format!("{node_type} {number}"),
     }
 }
 

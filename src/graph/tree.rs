@@ -1,15 +1,20 @@
 //! A definition: a graph with all graphs below it, under one lock.
 
-use super::definition::{Definition, GraphObject, GraphState, NodeObject, NodeState, State, Tree};
+use super::definition::{Definition, GraphObject, GraphState, State, Tree};
 use super::derived::Derived;
-use super::ids::{GraphId, NodeId};
+use super::ids::GraphId;
+#[cfg(feature = "capi")]
+use super::ids::NodeId;
 use super::kind::GraphKind;
+use super::names::Names;
 use super::relations;
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraph;
 use crate::driver::{CallError, Driver, Table};
 use crate::object::error::{Error, Status, Subject};
+#[cfg(feature = "capi")]
+use crate::object::handle::{Exhausted, Token};
 use crate::object::native;
 use crate::object::owning::{Ownership, Owning, Taking, twice};
 use crate::object::registry::Registry;
@@ -60,13 +65,15 @@ impl Tree {
         native: RawGraph,
         ownership: Ownership,
     ) -> (Arc<Definition>, Arc<GraphObject>) {
+        let names = Arc::new(Names::default());
         let tree = Arc::new_cyclic(|this| Self {
             context: Arc::clone(context),
             number: Self::new_number(),
             owning: Owning::new(ownership),
-            state: Mutex::new(State::new()),
+            state: Mutex::new(State::new(&names)),
             definition: OnceLock::new(),
             root: OnceLock::new(),
+            names,
             this: Weak::clone(this),
         });
         let definition = Arc::new(Definition { tree: Arc::clone(&tree) });
@@ -199,7 +206,8 @@ impl Tree {
     pub(super) fn give_away(&self, state: &mut State) -> State {
         self.owning.set(Ownership::Borrowed);
         self.is_known_no_more(state);
-        std::mem::replace(state, State::new())
+        let empty = state.emptied();
+        std::mem::replace(state, empty)
     }
 
     /// What was captured is complete: the driver's graph is destroyed with this.
@@ -216,14 +224,11 @@ impl Tree {
     pub(super) fn abandon(&self, mut state: MutexGuard<'_, State>) {
         self.owning.set(Ownership::Borrowed);
         self.is_known_no_more(&state);
-        let mut known = std::mem::replace(&mut *state, State::new());
+        let empty = state.emptied();
+        let mut known = std::mem::replace(&mut *state, empty);
         known.let_go();
         known.graphs().for_each(|graph| graph.object.was_abandoned());
-        for (_, node) in known.nodes() {
-            if let Some(object) = &node.object {
-                object.was_removed(node.parameters.clone());
-            }
-        }
+        known.nodes().for_each(|(id, node)| state.remember_node(id, node));
         known.conditions.iter().for_each(|condition| condition.end());
         drop(state);
         // Outside of the lock: what the nodes ran in may end with them.
@@ -241,11 +246,12 @@ impl Tree {
         self.root().was_abandoned();
         self.root().set_captured(false);
         state.unplaced.clear();
-        for node in state.nodes_mut() {
+        let State { nodes, pages, .. } = state;
+        for (id, node) in nodes.iter_mut() {
             // The references go with the driver's graph.
             node.attachment = None;
-            if let Some(object) = &node.object {
-                object.was_removed(node.parameters.clone());
+            if node.has_handle {
+                pages.was_removed(id, node.number, node.node_type());
             }
         }
     }
@@ -291,16 +297,12 @@ impl Tree {
         self.owning.is_owned()
     }
 
-    /// What handles of the node name.
-    pub(super) fn object_of<'s>(&self, state: &'s mut State, id: NodeId) -> &'s Arc<NodeObject> {
-        self.object_in(state.node_mut(id), id)
-    }
-
-    /// The same for what is known of the node.
+    /// The handle of a node, which is issued if it has none.
+    #[cfg(feature = "capi")]
     #[inline]
-    pub(super) fn object_in<'s>(&self, node: &'s mut NodeState, id: NodeId) -> &'s Arc<NodeObject> {
-        let (node_type, number) = (node.node_type(), node.number);
-        node.object.get_or_insert_with(|| NodeObject::new(&self.this, id, node_type, number))
+    pub(super) fn handle_of(&self, state: &mut State, id: NodeId) -> Result<Token, Exhausted> {
+        let node = state.nodes.get_mut(id).expect("a node is listed until it is removed");
+        state.pages.handle(&self.this, id, node)
     }
 
     /// Nobody uses the definition any more. What was instantiated from it needs the driver's graph all the same; the driver's
@@ -329,7 +331,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let mut state = std::mem::replace(self.state.get_mut(), State::new());
+        let mut state = std::mem::replace(self.state.get_mut(), State::new(&self.names));
         self.is_known_no_more(&state);
         if !self.owning.is_owned() {
             return;

@@ -18,7 +18,7 @@ impl Node {
     /// [`Status::INVALID_HANDLE`] if the node was removed; [`Status::INVALID_ARGUMENT`] for other nodes; [`Status::UNSUPPORTED`] before
     /// driver 12.4.
     pub fn device_node(&self) -> Result<CUgraphDeviceNode, Error> {
-        self.object.check_there()?;
+        self.check_there()?;
         check_version(&self.tree)?;
         if self.node_type() != NodeType::Kernel {
             return Err(self.not_updatable("kernels update kernel nodes only"));
@@ -35,7 +35,7 @@ impl Node {
 
     fn not_updatable(&self, why: &str) -> Error {
         let refusal = format!("{self} is not device-updatable; {why}");
-        Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref())
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(&self.name())
     }
 }
 

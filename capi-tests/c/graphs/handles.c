@@ -293,6 +293,59 @@ static void gone_with_the_graph(void) {
   CHECK(strstr(last_message(), "reference of your own") == NULL);
 }
 
+/* A graph tells of the 4,096 nodes that were removed last. A handle that it has forgotten is stale, and never names the node that has
+ * come to the place of its own. */
+static void the_last_that_were_removed(void) {
+  enum { REMEMBERED = 4096, ROUND = 50 };
+  static cushim_node seen[REMEMBERED + ROUND];
+  cushim_graph graph = new_graph();
+  cushim_node first = add_append(graph, NULL, 0, 1), second = NULL;
+  char label[16];
+  cushim_node_type type = (cushim_node_type)0;
+  uint64_t identity = 0;
+  int i, j, count = 0;
+  CHECK_OK(cushim_set_label(first, "first"));
+  CHECK_OK(cushim_node_remove(first));
+  CHECK_OK(cushim_graph_add_empty(graph, NULL, 0, &second));
+  CHECK_OK(cushim_node_remove(second));
+  CHECK(second != first);
+  for (i = 0; i < REMEMBERED - 2; i++) {
+    cushim_node node = NULL;
+    CHECK_OK(cushim_graph_add_empty(graph, NULL, 0, &node));
+    CHECK_OK(cushim_node_remove(node));
+    CHECK(node != first && node != second);
+  }
+  CHECK(type_of(first) == CUSHIM_NODE_KERNEL && type_of(second) == CUSHIM_NODE_EMPTY);
+  CHECK_OK(cushim_get_label(first, label, sizeof label, NULL));
+  CHECK(strcmp(label, "first") == 0);
+  CHECK_CONTAINS(description(first), "removed kernel node \"first\"");
+
+  for (i = 0; i < ROUND; i++) {
+    cushim_node node = NULL;
+    CHECK_OK(cushim_graph_add_empty(graph, NULL, 0, &node));
+    CHECK_OK(cushim_node_remove(node));
+    seen[count++] = node;
+  }
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_get_type(first, &type));
+  CHECK_CONTAINS(last_message(), "\"first\"");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_get_identity(second, &identity));
+  CHECK_CONTAINS(description(first), "destroyed node \"first\"");
+
+  /* Their places are other nodes' by now. */
+  for (i = 0; i < ROUND; i++) {
+    cushim_node node = add_append(graph, NULL, 0, 1);
+    CHECK(node != first && node != second && type_of(node) == CUSHIM_NODE_KERNEL);
+    for (j = 0; j < count; j++) CHECK(node != seen[j]);
+    seen[count++] = node;
+  }
+  for (i = 0; i < ROUND; i++) CHECK(type_of(seen[i]) == CUSHIM_NODE_EMPTY);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_get_type(first, &type));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_remove(second));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_empty(graph, &second, 1, NULL));
+  CHECK(node_count(graph) == ROUND);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -304,6 +357,7 @@ int main(void) {
     refused_removal();
     after_the_graph();
     gone_with_the_graph();
+    the_last_that_were_removed();
     if (version >= 12030) close_conditions();
   }
   return close_graphs();

@@ -1,10 +1,11 @@
 //! The nodes that come before another, as callers give them.
 
 use super::definition::{cushim_graph, cushim_node};
+use super::named::part_of;
 use crate::capi::error::{call, call_taking, cushim_status};
-use crate::capi::handles::{Lent, enter, get};
+use crate::capi::handles::{enter, get};
 use crate::capi::{input, pointer};
-use crate::graph::{Added, Graph, NodeObject, Predecessors};
+use crate::graph::{Added, Graph, Node, NodeName, Predecessors};
 use crate::object::callback::Lending;
 use crate::object::error::Error;
 use crate::object::handle::{Guard, Token};
@@ -49,14 +50,15 @@ impl Where {
 /// The nodes that come before another, looked up when they are wanted.
 pub(super) struct After<'g> {
     guard: &'g Guard,
+    graph: &'g Graph,
     at: Where,
 }
 
 impl<'g> After<'g> {
     /// # Safety
     /// What [`Where::cleared`] was told is so as long as this is used.
-    unsafe fn new(guard: &'g Guard, at: Where) -> Self {
-        Self { guard, at }
+    unsafe fn new(guard: &'g Guard, graph: &'g Graph, at: Where) -> Self {
+        Self { guard, graph, at }
     }
 }
 
@@ -71,13 +73,16 @@ impl Predecessors for After<'_> {
         Some(Token::from_pointer(overwritten.map_or_else(|| unsafe { after.read() }, |(_, node)| node)))
     }
 
-    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error> {
+    fn each(&self, show: &mut dyn FnMut(usize, NodeName<'_>) -> Result<(), Error>) -> Result<(), Error> {
         let mut index = 0;
         let look_up = |given| {
             let overwritten = self.at.overwritten.filter(|(at, _)| *at == index);
-            let node: Lent<'_, NodeObject> = get(self.guard, overwritten.map_or(given, |(_, node)| node))?;
+            let part = part_of(self.guard, overwritten.map_or(given, |(_, node)| node))?;
             index += 1;
-            show(index - 1, &node)
+            match self.graph.named(&part) {
+                Some(node) => show(index - 1, node),
+                None => show(index - 1, Node::of_part(&part)?.name()),
+            }
         };
         // SAFETY: the caller vouches for the array.
         unsafe { input::for_each(self.at.after, self.at.count, "after", look_up) }
@@ -130,12 +135,12 @@ pub(super) unsafe fn add_to<R>(
     let graph = get(&guard, at.graph)?;
     let graph = Graph::lent(&graph)?;
     // SAFETY: as the caller vouches.
-    let after = unsafe { After::new(&guard, at) };
+    let after = unsafe { After::new(&guard, &graph, at) };
     // Nothing fails once the node is there.
-    guard.room_for_one()?;
+    guard.room_for_run()?;
     let mut added = add(&guard, &graph, &after)?;
     if !at.node.is_null() {
-        let node = added.give_handle(|object| guard.borrowed_of_new(object))?;
+        let node = added.give_handle()?;
         // SAFETY: as the caller vouches.
         unsafe { at.node.write(node.to_pointer()) };
     }

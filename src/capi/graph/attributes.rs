@@ -4,13 +4,13 @@
 //! @task change graphs
 
 use super::definition::cushim_node;
+use super::named::node_of;
 use crate::capi::driver_types::CUlaunchAttributeID;
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{enter, get};
+use crate::capi::handles::enter;
 use crate::capi::input::given;
 use crate::capi::kernel::cushim_launch_attribute;
 use crate::capi::out;
-use crate::graph::Node;
 
 /// Returns an attribute of a kernel node, as the driver has it (`cuGraphKernelNodeGetAttribute`). One that was not
 /// set has the driver's default, or what the stream had in which the launch was captured. Execs keep the attributes
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn cushim_node_get_attribute(
         // SAFETY: the caller vouches for `attribute`.
         let attribute = unsafe { out::cleared(attribute, cushim_launch_attribute::NONE, "attribute") }?;
         let guard = enter()?;
-        let value = Node::of_object(&*get(&guard, node)?)?.attribute(CUlaunchAttributeID(id))?;
+        let value = node_of(&guard, node)?.attribute(CUlaunchAttributeID(id))?;
         *attribute = cushim_launch_attribute { id, reserved: 0, value };
         Ok(())
     })
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn cushim_node_set_attribute(
         // SAFETY: the caller vouches for it.
         let (id, value) = unsafe { given(attribute, "attribute") }?.checked()?;
         let guard = enter()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         // SAFETY: as above.
         unsafe { node.set_attribute(CUlaunchAttributeID(id), value) }
     })
@@ -86,8 +86,7 @@ pub unsafe extern "C" fn cushim_node_copy_attributes(
 ) -> cushim_status {
     call(|| {
         let guard = enter()?;
-        let (node, source) =
-            (Node::of_object(&*get(&guard, node)?)?, Node::of_object(&*get(&guard, source)?)?);
+        let (node, source) = (node_of(&guard, node)?, node_of(&guard, source)?);
         // SAFETY: the caller vouches for what they name.
         unsafe { node.copy_attributes(&source) }
     })

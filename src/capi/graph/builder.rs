@@ -6,6 +6,7 @@
 use super::child::is_moved;
 use super::conditional::{cushim_condition_options, given_condition, kind_and_bodies};
 use super::definition::{cushim_condition, cushim_graph, cushim_node, invalid, owned_graph};
+use super::named::handle_of;
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{
@@ -441,11 +442,9 @@ pub unsafe extern "C" fn cushim_builder_get_tail(
         }?;
         let guard = enter()?;
         let tail = get(&guard, builder)?.tail()?;
+        let handles: Vec<_> = tail.iter().take(capacity).map(handle_of).collect::<Result<_, _>>()?;
+        nodes[..handles.len()].copy_from_slice(&handles);
         out::put(count, tail.len());
-        handle::room(tail.len().min(capacity))?;
-        for (place, node) in nodes.iter_mut().zip(&tail) {
-            *place = borrowed(node.object())?;
-        }
         Ok(())
     })
 }
@@ -553,10 +552,10 @@ pub unsafe extern "C" fn cushim_builder_add_child(
         let guard = enter()?;
         let builder = get(&guard, builder)?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
-        handle::room(usize::from(node.is_some()))?;
+        guard.room_for_run()?;
         let (added, _) = builder.add_child(&graph, how)?;
         if let Some(node) = node {
-            *node = borrowed(added.object())?;
+            *node = handle_of(&added)?;
         }
         Ok(())
     })
@@ -627,11 +626,11 @@ pub unsafe extern "C" fn cushim_builder_add_conditional(
         let builder = get(&guard, builder)?;
         let condition = Condition::of(&*get(&guard, condition)?)?;
         let reserved = reserve_all(body_count)?;
-        handle::room(usize::from(node.is_some()))?;
+        guard.room_for_run()?;
         let (added, builders) = builder.add_conditional(&condition, kind, body_count)?;
         name_all(bodies, reserved, builders);
         if let Some(node) = node {
-            *node = borrowed(added.object())?;
+            *node = handle_of(&added)?;
         }
         Ok(())
     })

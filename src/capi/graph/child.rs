@@ -72,8 +72,7 @@ pub unsafe extern "C" fn cushim_graph_add_child(
         // SAFETY: as above.
         let inner = unsafe { out::cleared_if_given(inner, std::ptr::null_mut(), "inner") }?;
         let is_moved = self::is_moved(ownership)?;
-        // The node's, too.
-        handle::room(usize::from(inner.is_some()) + 1)?;
+        handle::room(usize::from(inner.is_some()))?;
         // SAFETY: the caller vouches for `after` and `node`.
         let graphs = unsafe {
             add_to(

@@ -5,10 +5,11 @@
 
 use super::after::{Where, add_to};
 use super::definition::{cushim_condition, cushim_graph, cushim_node, invalid};
+use super::named::node_of;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, borrowed, enter_anywhere, get};
 use crate::capi::{options, out};
-use crate::graph::{Condition, ConditionOptions, ConditionalKind, Graph, Node};
+use crate::graph::{Condition, ConditionOptions, ConditionalKind, Graph};
 use crate::object::error::Error;
 use crate::object::handle;
 
@@ -193,8 +194,7 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
     call(|| {
         // SAFETY: as above.
         let (kind, bodies) = unsafe { kind_and_bodies(kind, bodies, body_count) }?;
-        // The node's, too.
-        handle::room(body_count + 1)?;
+        handle::room(body_count)?;
         // SAFETY: the caller vouches for `after` and `node`.
         let graphs = unsafe {
             add_to(
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn cushim_node_get_condition(
             )
         }?;
         let guard = enter_anywhere()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         node.check_type(crate::op::node::NodeType::Conditional)?;
         if let Some((found, how)) = node.conditional()? {
             *condition = borrowed(found.object())?;

@@ -3,12 +3,13 @@
 //! @header cushim.h
 //! @task build graphs
 
+use super::named::{handle_of, node_of};
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS, CUgraph};
 use crate::capi::error::{call, call_taking, cushim_status, long_call};
 use crate::capi::handles::{self, Incomplete, borrowed, enter, get, ownership, reserve};
 use crate::capi::{options, out, text};
-use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions, Node, NodeObject};
+use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions};
 use crate::object::error::{Error, Status};
 use std::ffi::c_char;
 use std::path::Path;
@@ -48,10 +49,6 @@ pub type cushim_node = *mut cushim_node_s;
 /// Never given a body.
 pub struct cushim_node_s {
     _private: [u8; 0],
-}
-
-impl Incomplete for cushim_node_s {
-    type Object = NodeObject;
 }
 
 /// A condition of a graph: a value that kernels set, and by which a conditional node decides what it runs. The handle
@@ -215,7 +212,7 @@ pub unsafe extern "C" fn cushim_graph_get_parent(
     // SAFETY: the caller vouches for `node`.
     unsafe {
         handles::tell(graph, node, "node", |graph| match Graph::of(graph)?.parent()? {
-            Some(node) => borrowed(node.object()),
+            Some(node) => handle_of(&node),
             None => Ok(std::ptr::null_mut()),
         })
     }
@@ -302,9 +299,9 @@ pub unsafe extern "C" fn cushim_node_find_in(
         // SAFETY: the caller vouches for `found`.
         let found = unsafe { out::cleared(found, std::ptr::null_mut(), "found") }?;
         let guard = enter()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         let clone = Graph::of(&*get(&guard, clone)?)?;
-        *found = borrowed(node.find_in(&clone)?.object())?;
+        *found = handle_of(&node.find_in(&clone)?)?;
         Ok(())
     })
 }
@@ -336,8 +333,7 @@ pub unsafe extern "C" fn cushim_graph_get_nodes(
         }?;
         let guard = enter()?;
         let all = Graph::of(&*get(&guard, graph)?)?.nodes()?;
-        let handles: Vec<_> =
-            all.iter().take(capacity).map(|node| borrowed(node.object())).collect::<Result<_, _>>()?;
+        let handles: Vec<_> = all.iter().take(capacity).map(handle_of).collect::<Result<_, _>>()?;
         nodes[..handles.len()].copy_from_slice(&handles);
         *count = all.len();
         Ok(())

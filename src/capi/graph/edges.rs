@@ -4,10 +4,11 @@
 //! @task build graphs
 
 use super::definition::{cushim_graph, cushim_node, invalid};
+use super::named::{handle_of, node_of};
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{Lent, borrowed, enter, get};
+use crate::capi::handles::{enter, get};
 use crate::capi::{input, out};
-use crate::graph::{Edge, EdgeData, EdgeOf, Graph, Node, NodeObject, Toward};
+use crate::graph::{Edge, EdgeData, EdgeOf, Graph, Node, Toward};
 use crate::object::error::Error;
 use crate::object::handle::Guard;
 
@@ -40,29 +41,29 @@ const NONE: cushim_edge = cushim_edge {
 };
 
 /// An edge of a caller's, with its nodes looked up.
-struct CallersEdge<'g> {
-    from: Lent<'g, NodeObject>,
-    to: Lent<'g, NodeObject>,
+struct CallersEdge {
+    from: Node,
+    to: Node,
     data: EdgeData,
 }
 
-impl<'g> CallersEdge<'g> {
-    fn look_up(guard: &'g Guard, edge: &cushim_edge) -> Result<Self, Error> {
+impl CallersEdge {
+    fn look_up(guard: &Guard, edge: &cushim_edge) -> Result<Self, Error> {
         if edge.reserved != [0; 5] {
             return Err(invalid("reserved is not zero"));
         }
         let data = EdgeData { from_port: edge.from_port, to_port: edge.to_port, kind: edge.r#type };
-        Ok(Self { from: get(guard, edge.from_node)?, to: get(guard, edge.to_node)?, data })
+        Ok(Self { from: node_of(guard, edge.from_node)?, to: node_of(guard, edge.to_node)?, data })
     }
 
     fn edge(&self) -> EdgeOf<'_> {
-        EdgeOf { from: &self.from, to: &self.to, data: self.data }
+        EdgeOf { from: self.from.name(), to: self.to.name(), data: self.data }
     }
 }
 
 fn told(edge: &Edge) -> Result<cushim_edge, Error> {
     let EdgeData { from_port, to_port, kind } = edge.data;
-    let (from_node, to_node) = (borrowed(edge.from.object())?, borrowed(edge.to.object())?);
+    let (from_node, to_node) = (handle_of(&edge.from)?, handle_of(&edge.to)?);
     Ok(cushim_edge { from_node, to_node, from_port, to_port, r#type: kind, ..NONE })
 }
 
@@ -196,7 +197,7 @@ pub unsafe extern "C" fn cushim_node_get_dependencies(
     count: *mut usize,
 ) -> cushim_status {
     // SAFETY: the caller vouches for both.
-    unsafe { list(edges, capacity, count, |guard| Node::of_object(&*get(guard, node)?)?.dependencies()) }
+    unsafe { list(edges, capacity, count, |guard| node_of(guard, node)?.dependencies()) }
 }
 
 /// Lists the edges to the nodes that come directly after a node (`cuGraphNodeGetDependentNodes`).
@@ -217,7 +218,7 @@ pub unsafe extern "C" fn cushim_node_get_dependents(
     count: *mut usize,
 ) -> cushim_status {
     // SAFETY: the caller vouches for both.
-    unsafe { list(edges, capacity, count, |guard| Node::of_object(&*get(guard, node)?)?.dependents()) }
+    unsafe { list(edges, capacity, count, |guard| node_of(guard, node)?.dependents()) }
 }
 
 /// # Safety
@@ -231,10 +232,11 @@ unsafe fn assign(
 ) -> cushim_status {
     call(|| {
         let guard = enter()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         // SAFETY: the caller vouches for the array.
-        let others = unsafe { input::array_if_any(others, other_count, what, |other| get(&guard, *other)) }?;
-        node.assign(toward, &others.iter().map(|other| &***other).collect::<Vec<_>>())
+        let others =
+            unsafe { input::array_if_any(others, other_count, what, |other| node_of(&guard, *other)) }?;
+        node.assign(toward, &others.iter().map(Node::name).collect::<Vec<_>>())
     })
 }
 

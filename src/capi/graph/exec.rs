@@ -4,6 +4,7 @@
 //! @task launch graphs
 
 use super::definition::{cushim_graph, cushim_node, invalid};
+use super::named::{handle_of, node_of};
 use crate::capi::driver_types::CUgraphExec;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, hold, reserve};
@@ -121,9 +122,8 @@ fn told(
     node: Option<&Node>,
     other: Option<&Node>,
 ) {
-    let handle = |node: Option<&Node>| {
-        node.and_then(|node| borrowed(node.object()).ok()).unwrap_or(std::ptr::null_mut())
-    };
+    let handle =
+        |node: Option<&Node>| node.and_then(|node| handle_of(node).ok()).unwrap_or(std::ptr::null_mut());
     if let Some(result) = result {
         let (node, other) = (handle(node), handle(other));
         result.fill(&cushim_exec_result { struct_size: 0, reason, reserved: 0, node, other });
@@ -403,7 +403,7 @@ pub unsafe extern "C" fn cushim_exec_get_enabled(
         // SAFETY: the caller vouches for `enabled`.
         let enabled = unsafe { out::cleared(enabled, 0, "enabled") }?;
         let guard = enter()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         *enabled = i32::from(get(&guard, exec)?.is_enabled(&node)?);
         Ok(())
     })
@@ -433,7 +433,7 @@ pub extern "C" fn cushim_exec_set_enabled(
             )));
         }
         let guard = enter()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         get(&guard, exec)?.set_enabled(&node, enabled == 1)
     })
 }

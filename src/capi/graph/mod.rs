@@ -8,6 +8,7 @@
 //! | `add`, `kernel`, `memory` | nodes are added: without memory, kernels, with memory |
 //! | `child`, `conditional` | nodes with graphs in them |
 //! | `node` | nodes: type, graph, owners, removal |
+//! | `named` | nodes by their handles |
 //! | `read` | what a node does in its graph |
 //! | `exec` | what is instantiated from a graph |
 //! | `read_in_exec` | and in one exec |
@@ -43,4 +44,5 @@ pub mod builder;
 pub mod device_memory;
 
 mod after;
+mod named;
 mod target;

@@ -4,10 +4,11 @@
 //! @task build graphs
 
 use super::definition::{cushim_graph, cushim_node};
+use super::named::{ask_node, node_of};
 use crate::capi::callback::{self, cushim_owner};
 use crate::capi::driver_types::{CUgraphDeviceNode, CUgraphNode};
 use crate::capi::error::{call, call_taking, cushim_status};
-use crate::capi::handles::{self, borrowed, enter, enter_anywhere, get};
+use crate::capi::handles::{borrowed, enter, enter_anywhere};
 use crate::capi::out;
 use crate::graph::Node;
 use crate::op::node::NodeType;
@@ -74,7 +75,7 @@ fn number(node_type: NodeType) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_type(node: cushim_node, node_type: *mut i32) -> cushim_status {
     // SAFETY: the caller vouches for `node_type`.
-    unsafe { handles::tell(node, node_type, "node_type", |node| Ok(number(node.node_type()))) }
+    unsafe { ask_node(enter_anywhere, node, node_type, "node_type", |node| Ok(number(node.node_type()))) }
 }
 
 /// Returns the graph that a node is part of.
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn cushim_node_get_type(node: cushim_node, node_type: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_graph(node: cushim_node, graph: *mut cushim_graph) -> cushim_status {
     // SAFETY: the caller vouches for `graph`.
-    unsafe { handles::tell(node, graph, "graph", |node| borrowed(Node::of_object(node)?.graph()?.object())) }
+    unsafe { ask_node(enter_anywhere, node, graph, "graph", |node| borrowed(node.graph()?.object())) }
 }
 
 /// Lists the graphs in a node: of a child graph node one, of a conditional node its bodies, of other nodes none.
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn cushim_node_get_graphs(
             )
         }?;
         let guard = enter_anywhere()?;
-        let all = Node::of_object(&*get(&guard, node)?)?.graphs()?;
+        let all = node_of(&guard, node)?.graphs()?;
         for (place, graph) in graphs.iter_mut().zip(&all) {
             *place = borrowed(graph.object())?;
         }
@@ -135,7 +136,7 @@ pub unsafe extern "C" fn cushim_node_get_graphs(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_id(node: cushim_node, id: *mut u32) -> cushim_status {
     // SAFETY: the caller vouches for `id`.
-    unsafe { handles::ask(node, id, "id", |node| Node::of_object(node)?.id()) }
+    unsafe { ask_node(enter, node, id, "id", Node::id) }
 }
 
 /// Returns the number by which profilers tell the nodes of a process apart (`cuGraphNodeGetToolsId`): with it a trace
@@ -150,7 +151,7 @@ pub unsafe extern "C" fn cushim_node_get_id(node: cushim_node, id: *mut u32) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_node_get_tools_id(node: cushim_node, id: *mut u64) -> cushim_status {
     // SAFETY: the caller vouches for `id`.
-    unsafe { handles::ask(node, id, "id", |node| Node::of_object(node)?.tools_id()) }
+    unsafe { ask_node(enter, node, id, "id", Node::tools_id) }
 }
 
 /// Returns the handle by which kernels update a kernel node, while the graph runs (`cudaGraphKernelNodeSetParam`,
@@ -177,7 +178,7 @@ pub unsafe extern "C" fn cushim_node_get_device_node(
         // SAFETY: the caller vouches for `handle`.
         let handle = unsafe { out::cleared(handle, std::ptr::null_mut(), "handle") }?;
         let guard = enter()?;
-        *handle = Node::of_object(&*get(&guard, node)?)?.device_node()?;
+        *handle = node_of(&guard, node)?.device_node()?;
         Ok(())
     })
 }
@@ -196,7 +197,7 @@ pub unsafe extern "C" fn cushim_node_native(node: cushim_node, native: *mut CUgr
         // SAFETY: the caller vouches for `native`.
         let native = unsafe { out::cleared(native, std::ptr::null_mut(), "native") }?;
         let guard = enter()?;
-        *native = Node::of_object(&*get(&guard, node)?)?.native()?;
+        *native = node_of(&guard, node)?.native()?;
         Ok(())
     })
 }
@@ -218,7 +219,7 @@ pub unsafe extern "C" fn cushim_node_native(node: cushim_node, native: *mut CUgr
 pub extern "C" fn cushim_node_remove(node: cushim_node) -> cushim_status {
     call(|| {
         let guard = enter()?;
-        Node::of_object(&*get(&guard, node)?)?.remove()
+        node_of(&guard, node)?.remove()
     })
 }
 
@@ -246,7 +247,7 @@ pub unsafe extern "C" fn cushim_node_set_owner(
 ) -> cushim_status {
     call_taking(|lending| {
         let guard = enter()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         // SAFETY: the caller vouches for the owner.
         let Some(owner) = unsafe { callback::given(lending, owner) }? else {
             return node.check_owner_slot(slot);
@@ -274,7 +275,7 @@ pub unsafe extern "C" fn cushim_node_get_owner(
         // SAFETY: the caller vouches for `data`.
         let data = unsafe { out::cleared(data, std::ptr::null_mut(), "data") }?;
         let guard = enter_anywhere()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         *data = node.with_owner(slot, |owner| owner.map_or(std::ptr::null_mut(), |owner| owner.data()))?;
         Ok(())
     })

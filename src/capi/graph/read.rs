@@ -4,6 +4,7 @@
 //! @task inspect graphs
 
 use super::definition::{cushim_node, invalid};
+use super::named::node_of;
 use super::target::Target;
 use crate::capi::buffer::cushim_buffer;
 use crate::capi::callback::cushim_host_function;
@@ -13,7 +14,7 @@ use crate::capi::driver_types::{
 };
 use crate::capi::error::{call, cushim_status};
 use crate::capi::event::cushim_event;
-use crate::capi::handles::{borrowed, enter, get};
+use crate::capi::handles::{borrowed, enter};
 use crate::capi::kernel::{cushim_arg, cushim_kernel, cushim_launch_config, told_config};
 use crate::capi::location::cushim_location;
 use crate::capi::memory::{
@@ -533,7 +534,7 @@ pub(super) unsafe fn show_event(at: Target, event: *mut cushim_event, native: *m
         }?;
         let is_wait = {
             let guard = enter()?;
-            get(&guard, at.node())?.node_type() == NodeType::EventWait
+            node_of(&guard, at.node())?.node_type() == NodeType::EventWait
         };
         let wanted = if is_wait { NodeType::EventWait } else { NodeType::EventRecord };
         let (found, raw) = at.with(wanted, |node, parameters| match parameters {

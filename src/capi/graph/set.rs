@@ -4,6 +4,7 @@
 //! @task change graphs
 
 use super::definition::{cushim_node, invalid};
+use super::named::node_of;
 use super::target::Target;
 use crate::capi::callback::{cushim_host_function, cushim_owner, operation, operation_on_bytes};
 use crate::capi::error::{call, call_taking, cushim_status};
@@ -420,7 +421,7 @@ pub unsafe extern "C" fn cushim_node_set_event(node: cushim_node, event: cushim_
 pub(super) unsafe fn change_event(at: Target, event: cushim_event) -> cushim_status {
     call(|| {
         let guard = enter()?;
-        let is_wait = get(&guard, at.node())?.node_type() == NodeType::EventWait;
+        let is_wait = node_of(&guard, at.node())?.node_type() == NodeType::EventWait;
         let event = get(&guard, event)?;
         // SAFETY: the node keeps the event.
         unsafe {

@@ -5,6 +5,7 @@
 
 use super::definition::{cushim_graph, cushim_node};
 use super::exec::cushim_exec;
+use super::named::node_of;
 use super::set;
 use super::target::Target;
 use crate::capi::buffer::cushim_buffer;
@@ -16,7 +17,7 @@ use crate::capi::kernel::{cushim_arg, cushim_kernel, cushim_launch_config};
 use crate::capi::memory::{cushim_endpoint, cushim_extent, cushim_memory_operation, cushim_region};
 use crate::capi::pointer::MOST_OF_BLOCK;
 use crate::capi::{input, out, text};
-use crate::graph::{Graph, Node};
+use crate::graph::Graph;
 use std::ffi::{c_char, c_void};
 
 /// Changes what a kernel node runs in one exec, from its next launch on (`cuGraphExecKernelNodeSetParams`). What is
@@ -319,7 +320,7 @@ pub unsafe extern "C" fn cushim_exec_set_child(
 ) -> cushim_status {
     call(|| {
         let guard = enter()?;
-        let node = Node::of_object(&*get(&guard, node)?)?;
+        let node = node_of(&guard, node)?;
         let exec = get(&guard, exec)?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
         // SAFETY: the caller vouches for what the nodes use.

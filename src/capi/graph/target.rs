@@ -2,6 +2,7 @@
 
 use super::definition::cushim_node;
 use super::exec::cushim_exec;
+use super::named::{node_of, part_of};
 use crate::capi::handles::{enter, get};
 use crate::context::Context;
 use crate::graph::Node;
@@ -28,13 +29,19 @@ impl Target {
     /// # Safety
     /// As for [`Node::set`].
     pub(super) unsafe fn set<C: NodeChange>(self, guard: &Guard, change: &mut C) -> Result<(), Error> {
-        let node = get(guard, self.node())?;
+        let part = part_of(guard, self.node())?;
         handle::check_memory()?;
         // SAFETY: as the caller vouches.
         unsafe {
             match self {
-                Self::Node(_) => Node::of_object(&node)?.set(change),
-                Self::Exec(exec, _) => get(guard, exec)?.set_object(&node, change),
+                Self::Node(_) => Node::of_part(&part)?.set(change),
+                Self::Exec(exec, _) => {
+                    let exec = get(guard, exec)?;
+                    match exec.named(&part) {
+                        Some(node) => exec.set_named(node, change),
+                        None => exec.set(&Node::of_part(&part)?, change),
+                    }
+                }
             }
         }
     }
@@ -46,7 +53,7 @@ impl Target {
         look: impl FnOnce(&Node, &Parameters) -> Result<R, Error>,
     ) -> Result<R, Error> {
         let guard = enter()?;
-        let node = Node::of_object(&*get(&guard, self.node())?)?;
+        let node = node_of(&guard, self.node())?;
         node.check_version(wanted)?;
         node.check_type(wanted)?;
         let look = |parameters: &Parameters| look(&node, parameters);
@@ -59,7 +66,7 @@ impl Target {
     /// The context that the node was last given.
     pub(super) fn last_context(self, guard: &Guard) -> Result<Arc<Context>, Error> {
         // Parameters are shown under the lock that this takes, too.
-        let node = Node::of_object(&*get(guard, self.node())?)?;
+        let node = node_of(guard, self.node())?;
         Ok(match self {
             Self::Node(_) => node.last_context(),
             Self::Exec(exec, _) => get(guard, exec)?.last_context(&node),

@@ -28,10 +28,10 @@ impl Exec {
     /// was removed, and for a graph of another driver; the driver's, for a graph with other nodes or edges. The instance is as it
     /// was then.
     pub unsafe fn set_child(&self, node: &Node, graph: &Graph) -> Result<(), Error> {
-        self.check_node(&node.object)?;
+        self.check_node(node.name())?;
         if node.node_type() != NodeType::Child {
             let refusal = format!("{node} has no child graph");
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(node.object.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(&node.name()));
         }
         if graph.driver() != self.driver() {
             let refusal = format!("{graph} belongs to another driver than {self}");
@@ -42,8 +42,8 @@ impl Exec {
         self.check_whole(&state)?;
         state.held.check(self)?;
         let mut trees = Both::lock(&self.tree, graph)?;
-        let id = node.object.check_there()?;
-        self.check_age(&node.object, trees.own(), id)?;
+        let id = node.name().check_there(trees.own())?;
+        self.check_age(node.name(), trees.own(), id)?;
         let source = &graph.definition.tree;
         source.check_contexts(trees.source(), graph.object.as_ref())?;
         if trees.source.is_some() {

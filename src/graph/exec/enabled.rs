@@ -6,8 +6,12 @@ use crate::context::Context;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, sys};
 use crate::graph::Node;
-use crate::graph::definition::NodeObject;
+#[cfg(feature = "capi")]
+use crate::graph::definition::NodePage;
+use crate::graph::node_name::NodeName;
 use crate::object::error::{Error, Status};
+#[cfg(feature = "capi")]
+use crate::object::handle::Part;
 use crate::op::node::{NodeType, Parameters};
 #[cfg(feature = "capi")]
 use std::sync::Arc;
@@ -38,11 +42,11 @@ impl Exec {
     /// # Errors
     /// As [`is_enabled`](Self::is_enabled).
     pub fn with_parameters<R>(&self, node: &Node, look: impl FnOnce(&Parameters) -> R) -> Result<R, Error> {
-        self.check_node(&node.object)?;
+        self.check_node(node.name())?;
         let state = self.state.lock();
         let tree = self.tree.lock();
-        let id = node.object.check_there()?;
-        self.check_age(&node.object, &tree, id)?;
+        let id = node.name().check_there(&tree)?;
+        self.check_age(node.name(), &tree, id)?;
         self.now(&state, &tree, id, look)
     }
 
@@ -51,24 +55,28 @@ impl Exec {
     pub(crate) fn last_context(&self, node: &Node) -> Arc<Context> {
         let state = self.state.lock();
         let tree = self.tree.lock();
-        let known = self.check_node(&node.object).and_then(|()| node.object.check_there());
+        let known = self.check_node(node.name()).and_then(|()| node.name().check_there(&tree));
         let context = known.map(|id| self.context_of(&state, &tree, id));
         context.ok().flatten().unwrap_or_else(|| Arc::clone(self.tree.context()))
     }
 
+    /// What a handle names, if that is a node of the definition.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn named(&self, part: &Part<'_, NodePage>) -> Option<NodeName<'_>> {
+        NodeName::of_part(part, &self.tree)
+    }
+
     /// Refuses a node of another definition.
     #[inline]
-    pub(super) fn check_node(&self, node: &NodeObject) -> Result<(), Error> {
-        if std::ptr::eq(node.tree.as_ptr(), self.tree.as_ref()) { Ok(()) } else { Err(self.not_of(node)) }
+    pub(super) fn check_node(&self, node: NodeName<'_>) -> Result<(), Error> {
+        if node.is_in(&self.tree) { Ok(()) } else { Err(self.not_of(node)) }
     }
 
     #[cold]
-    fn not_of(&self, node: &NodeObject) -> Error {
-        if let Err(gone) = node.tree() {
-            return gone;
-        }
+    fn not_of(&self, node: NodeName<'_>) -> Error {
         let refusal = format!("{node} is no node of the graph that {self} was instantiated from");
-        Error::new(Status::INVALID_ARGUMENT, refusal).about(node)
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(&node)
     }
 
     /// Calls the driver about a node in this instance.
@@ -77,13 +85,13 @@ impl Exec {
         node: &Node,
         call: impl FnOnce(&RawExec, sys::CUgraphNode) -> Result<T, CallError>,
     ) -> Result<T, Error> {
-        self.check_node(&node.object)?;
+        self.check_node(node.name())?;
         let exec = self.raw()?;
         let tree = self.tree.lock();
-        let id = node.object.check_there()?;
-        self.check_age(&node.object, &tree, id)?;
+        let id = node.name().check_there(&tree)?;
+        self.check_age(node.name(), &tree, id)?;
         call(&exec, tree.node(id).native).map_err(|error| {
-            let mut failure = self.context().failed(error, node.object.as_ref());
+            let mut failure = self.context().failed(error, &node.name());
             if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
                 failure.message.push_str(match node.node_type() {
                     NodeType::Kernel | NodeType::Copy | NodeType::Memset => {

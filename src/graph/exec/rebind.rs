@@ -4,6 +4,7 @@ use super::many::{Object, Value};
 use super::uses::{User, Users};
 use super::{Exec, State};
 use crate::graph::definition;
+use crate::graph::state::name;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
 use crate::op::node::{Holds, Parameters, Rebinding};
@@ -162,10 +163,8 @@ impl Exec {
             if is_used {
                 let may =
                     if known.is_some() { "uses" } else { "may use, since another graph was taken over," };
-                let what = removed.object.map_or_else(
-                    || format!("{} {}", removed.parameters.node_type(), removed.number),
-                    |object| object.to_string(),
-                );
+                let node_type = removed.parameters.node_type();
+                let what = name(node_type, removed.number, removed.label.as_deref());
                 return Err(self.refused(format!(
                     "{what} {may} the buffer, still runs in {self}, and was removed from the graph, so that nothing changes it any more; \
                      instantiate the graph again"

@@ -9,9 +9,10 @@ use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::{self, CUgraphNode};
 use crate::graph::by_node::ByNode;
-use crate::graph::definition::{self, NodeObject};
+use crate::graph::definition;
 use crate::graph::ids::NodeId;
 use crate::graph::instance::Removed;
+use crate::graph::node_name::NodeName;
 use crate::graph::{Node, condition, read, restriction};
 use crate::object::error::{Error, Status};
 use crate::op::ConditionOperand;
@@ -30,16 +31,16 @@ impl Exec {
     /// no such node; [`Status::INVALID_HANDLE`] if it was removed; the driver's. The node is as it was then.
     pub unsafe fn set<C: NodeChange>(&self, node: &Node, change: &mut C) -> Result<(), Error> {
         // SAFETY: as the caller vouches.
-        unsafe { self.set_object(&node.object, change) }
+        unsafe { self.set_named(node.name(), change) }
     }
 
     /// The same for a node that a handle names.
     ///
     /// # Safety
     /// As for [`set`](Self::set).
-    pub(crate) unsafe fn set_object<C: NodeChange>(
+    pub(crate) unsafe fn set_named<C: NodeChange>(
         &self,
-        node: &NodeObject,
+        node: NodeName<'_>,
         change: &mut C,
     ) -> Result<(), Error> {
         self.check_node(node)?;
@@ -54,12 +55,12 @@ impl Exec {
         let mut state = self.state.lock();
         self.check_whole(&state)?;
         let mut tree = self.tree.lock();
-        let id = node.check_there()?;
+        let id = node.check_there(&tree)?;
         self.check_age(node, &tree, id)?;
         // SAFETY: the caller vouches for what the change uses.
         let set = unsafe { self.set_node(&mut state, &mut tree, id, change) }.map_err(|mut failure| {
             if failure.object.is_empty() {
-                failure = failure.about(node);
+                failure = failure.about(&node);
             }
             failure
         })?;
@@ -90,7 +91,7 @@ impl Exec {
     #[inline]
     pub(super) fn check_age(
         &self,
-        node: &NodeObject,
+        node: NodeName<'_>,
         tree: &definition::State,
         id: NodeId,
     ) -> Result<(), Error> {
@@ -98,11 +99,11 @@ impl Exec {
     }
 
     #[cold]
-    fn too_young(&self, node: &NodeObject) -> Error {
+    fn too_young(&self, node: NodeName<'_>) -> Error {
         let refusal = format!(
             "{node} was not known when {self} was instantiated, or was added since; update it from the graph"
         );
-        Error::new(Status::INVALID_ARGUMENT, refusal).about(node)
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(&node)
     }
 
     /// What a node does in this instance.

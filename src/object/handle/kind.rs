@@ -13,6 +13,12 @@ pub(crate) trait Holds: Listed {
     type Object: super::Object<Kind = Self>;
 }
 
+/// The same where what handles name stands in pages.
+pub(crate) trait Divided: Listed {
+    /// The type of the pages.
+    type Page: super::Page<Kind = Self>;
+}
+
 mod sealed {
     pub(crate) trait Sealed {}
 }
@@ -78,6 +84,7 @@ kinds! {
     Builder = 14, "builder";
     Error = 15, "error";
     // Kinds for the tests of this module, so that they need no real object.
+    #[cfg(test)] Part = 26, "part";
     #[cfg(test)] Measured = 28, "measured";
     #[cfg(test)] Probe = 29, "probe";
     #[cfg(test)] Other = 30, "other";

@@ -18,6 +18,7 @@
 //! | `record` | one thread: the call that it is inside, and what others left it to do |
 //! | `records` | where records of threads live, and which are taken |
 //! | `slots` | where slots live, and which are free |
+//! | `runs` | runs of slots, whose handles name places of a page |
 //! | `table` | issue, look up, destroy, let go |
 //! | `labels` | the labels of the handles that were destroyed last |
 //! | `error` | what is wrong with a handle, as data and as a sentence |
@@ -30,6 +31,7 @@ mod labels;
 mod object;
 mod record;
 mod records;
+mod runs;
 mod slots;
 mod sync;
 mod table;
@@ -39,6 +41,8 @@ mod token;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(test, not(loom)))]
+mod run_tests;
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 #[cfg(all(test, not(loom)))]
@@ -46,7 +50,10 @@ pub(crate) use error::Fault;
 pub(crate) use error::{Exhausted, Forked, HandleError};
 pub(crate) use fork::{forked, watch as watch_forks};
 pub(crate) use kind::Kind;
-pub(crate) use object::{Header, Object, Owned, Ref, object};
+#[cfg(feature = "capi")]
+pub(crate) use object::new_identity;
+pub(crate) use object::{Header, Named, Object, Owned, Ref, object};
+pub(crate) use runs::{PLACES, Page, Part, Run};
 #[cfg(feature = "capi")]
 pub(crate) use threads::Refused;
 #[cfg(framed)]
@@ -210,12 +217,16 @@ impl Guard {
         table().fault::<T>(token)
     }
 
-    /// The header of the object that the token names, of whatever kind; lent to `body`, which is called at most once.
+    /// By what the object is named that the token stands for, of whatever kind; lent to `body`, which is called at most once.
     ///
     /// # Errors
     /// The token is NULL, made up, foreign or gone.
-    pub(crate) fn with_header(&self, token: Token, body: &mut dyn FnMut(&Header)) -> Result<(), HandleError> {
-        table().with_header(token, body)
+    pub(crate) fn with_named(
+        &self,
+        token: Token,
+        body: &mut dyn FnMut(&dyn Named),
+    ) -> Result<(), HandleError> {
+        table().with_named(token, body)
     }
 
     /// Ends the owning token. The exclusive borrow says that this call uses nothing any more that it looked up.
@@ -235,26 +246,6 @@ impl Guard {
     #[inline]
     pub(crate) fn reserve<T: Object>(&self) -> Result<Reserved<T>, Exhausted> {
         Ok(Reserved { token: table().reserve_of::<T>(self.call.record())?, _object: PhantomData })
-    }
-
-    /// Sees to it that this thread can issue one token, as [`room`] does.
-    ///
-    /// # Errors
-    /// As for [`reserve`].
-    #[cfg(feature = "capi")]
-    #[inline]
-    pub(crate) fn room_for_one(&self) -> Result<(), Exhausted> {
-        table().stock_one(self.call.record())
-    }
-
-    /// As [`borrowed`], for an object that nobody else knows of yet.
-    ///
-    /// # Errors
-    /// As for [`reserve`].
-    #[cfg(feature = "capi")]
-    #[inline]
-    pub(crate) fn borrowed_of_new<T: Object>(&self, object: &Arc<T>) -> Result<Token, Exhausted> {
-        table().borrowed_of_new(object, self.call.record())
     }
 
     /// Whether both tokens name the same object.

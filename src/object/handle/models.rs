@@ -63,6 +63,55 @@ impl Drop for Probe {
     }
 }
 
+/// A page whose use and end loom watches, and in whose places stand numbers.
+pub(crate) struct Shelf {
+    memory: UnsafeCell<()>,
+    drops: Arc<AtomicU32>,
+}
+
+// SAFETY: loom reports each pair of accesses to `memory` that is not ordered.
+unsafe impl Send for Shelf {}
+// SAFETY: as above.
+unsafe impl Sync for Shelf {}
+
+impl kind::Divided for kind::Part {
+    type Page = Shelf;
+}
+
+impl Page for Shelf {
+    type Kind = kind::Part;
+
+    fn label(&self, _: u64) -> Option<Arc<str>> {
+        None
+    }
+
+    fn set_label(&self, _: u64, _: Option<&str>) {}
+}
+
+impl Shelf {
+    fn run(drops: &Arc<AtomicU32>) -> Run<Self> {
+        let memory = UnsafeCell::new(());
+        memory.with_mut(|_| ());
+        Run::of(Self { memory, drops: Arc::clone(drops) }).expect("there is a run")
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        self.memory.with_mut(|_| ());
+        self.drops.fetch_add(1, Relaxed);
+    }
+}
+
+/// What a handle tells of the place that it names.
+fn told(token: Token) -> Option<u64> {
+    let guard = enter().unwrap();
+    let part = guard.find_part::<Shelf>(token)?;
+    part.page().memory.with(|_| ());
+    thread::yield_now();
+    Some(part.what())
+}
+
 /// As many owning tokens as there can be; the table of the models has few slots.
 fn all_owning(drops: &Arc<AtomicU32>) -> Vec<Token> {
     (1..=4)
@@ -292,5 +341,71 @@ fn no_slot_is_left() {
         all_owning(&drops).into_iter().for_each(|token| assert_ne!(destroy(token), Refused));
         assert_ended(&drops, 9);
         refused.status.0
+    });
+}
+
+#[test]
+fn look_up_in_a_page_against_its_end() {
+    explore(5, [None, Some(7)], || {
+        let drops = Arc::default();
+        let run = Shelf::run(&drops);
+        let token = run.issue(1, 7);
+        let reader = thread::spawn(move || told(token));
+        drop(run);
+        assert_eq!(told(token), None);
+        let found = reader.join().unwrap();
+        assert_ended(&drops, 1);
+        found
+    });
+}
+
+#[test]
+fn look_up_in_a_page_against_reuse_of_the_place() {
+    explore(5, [None, Some(7)], || {
+        let drops = Arc::default();
+        let run = Shelf::run(&drops);
+        let old = run.issue(0, 7);
+        let reader = thread::spawn(move || told(old));
+        assert!(run.end(0));
+        let new = run.issue(0, 8);
+        assert_eq!((told(old), told(new)), (None, Some(8)));
+        let found = reader.join().unwrap();
+        drop(run);
+        assert_ended(&drops, 1);
+        found
+    });
+}
+
+#[test]
+fn look_up_in_a_page_against_another_page_in_its_run() {
+    let outcomes = [(None, true), (None, false), (Some(7), true), (Some(7), false)];
+    explore(4, outcomes, || {
+        let drops = Arc::default();
+        let run = Shelf::run(&drops);
+        let old = run.issue(0, 7);
+        let reader = thread::spawn(move || told(old));
+        drop(run);
+        let run = Shelf::run(&drops);
+        let new = run.issue(0, 7);
+        assert_eq!((told(old), told(new)), (None, Some(7)));
+        let found = reader.join().unwrap();
+        drop(run);
+        assert_ended(&drops, 2);
+        (found, old.index() == new.index())
+    });
+}
+
+#[test]
+fn two_look_ups_in_pages_that_end_together() {
+    let outcomes = [None, Some(1)].into_iter().flat_map(|one| [(one, None), (one, Some(2))]);
+    explore(2, outcomes, || {
+        let drops = Arc::default();
+        let (one, other) = (Shelf::run(&drops), Shelf::run(&drops));
+        let tokens = [one.issue(0, 1), other.issue(1, 2)];
+        let readers = tokens.map(|token| thread::spawn(move || told(token)));
+        Run::end_all(&mut [Some(one), None, Some(other)]);
+        let [one, other] = readers.map(|reader| reader.join().unwrap());
+        assert_ended(&drops, 2);
+        (one, other)
     });
 }

@@ -1,6 +1,7 @@
 //! What an object brings to the table, and what a look-up lends.
 
 use super::kind::{Holds, Listed};
+use super::slots::Slot;
 use super::sync::{AtomicBool, AtomicU64, Mutex, table};
 #[cfg(test)]
 use super::threads;
@@ -156,12 +157,11 @@ impl Header {
     /// writes to nothing that threads share.
     #[cfg(feature = "capi")]
     pub(crate) fn identity(&self) -> u64 {
-        static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let known = self.identity.load(Relaxed);
         if known != 0 {
             return known;
         }
-        let new = LAST.fetch_add(1, Relaxed) + 1;
+        let new = new_identity();
         self.identity.compare_exchange(0, new, Relaxed, Relaxed).map_or_else(|first| first, |_| new)
     }
 
@@ -201,6 +201,41 @@ impl Drop for Header {
             table().end_borrowed(borrowed, self.label());
         }
     }
+}
+
+/// What is called something, whatever its kind.
+pub(crate) trait Named {
+    fn label(&self) -> Option<Arc<str>>;
+
+    /// Names it for messages; `None` takes the name away.
+    #[cfg_attr(not(feature = "capi"), allow(dead_code))]
+    fn set_label(&self, label: Option<&str>);
+
+    /// A number that no other object has, and none will have.
+    #[cfg(feature = "capi")]
+    fn identity(&self) -> u64;
+}
+
+impl Named for Header {
+    fn label(&self) -> Option<Arc<str>> {
+        self.label()
+    }
+
+    fn set_label(&self, label: Option<&str>) {
+        self.set_label(label);
+    }
+
+    #[cfg(feature = "capi")]
+    fn identity(&self) -> u64 {
+        self.identity()
+    }
+}
+
+/// A number that no object of the process has, and none will have.
+#[cfg(feature = "capi")]
+pub(crate) fn new_identity() -> u64 {
+    static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    LAST.fetch_add(1, Relaxed) + 1
 }
 
 /// An object that a look-up found, lent for the time of the guard. Clone the `Arc` to keep it longer.
@@ -306,32 +341,33 @@ impl<T> Drop for Ref<'_, T> {
     }
 }
 
-type WithHeader = unsafe fn(*const (), borrowed: bool, body: &mut dyn FnMut(&Header));
+type WithNamed = unsafe fn(&'static Slot, Token, body: &mut dyn FnMut(&dyn Named));
 
 /// What the table does with an object whose type it does not know any more.
 pub(super) struct Operations {
-    /// Passes on the header of the object behind a slot's pointer, unless the object is gone.
+    /// Passes on by what the object of a slot is named, unless the object is gone.
     ///
     /// # Safety
-    /// The pointer is one that a slot of this type holds, its token's borrowed bit is passed with it, and the slot
-    /// cannot let go of it during the call.
-    pub(super) with_header: WithHeader,
+    /// The slot is one of this type, whose token is passed with it, and cannot let go of what it holds during the call.
+    pub(super) with_named: WithNamed,
     /// Gives back what a slot's pointer holds.
     ///
     /// # Safety
-    /// As above, and the slot does not use the pointer again.
+    /// The pointer is one that a slot of this type held, its token's borrowed bit is passed with it, and the slot does not use it again.
     pub(super) let_go: unsafe fn(*const (), borrowed: bool),
+    /// Whether such slots are in runs, the first of which stands for all.
+    pub(super) is_run: bool,
 }
 
 impl Operations {
     pub(super) fn of<T: Object>() -> &'static Self {
-        &Self { with_header: with_header::<T>, let_go: let_go::<T> }
+        &Self { with_named: with_header::<T>, let_go: let_go::<T>, is_run: false }
     }
 }
 
-unsafe fn with_header<T: Object>(object: *const (), borrowed: bool, body: &mut dyn FnMut(&Header)) {
-    let object = object.cast::<T>();
-    if borrowed {
+unsafe fn with_header<T: Object>(slot: &'static Slot, token: Token, body: &mut dyn FnMut(&dyn Named)) {
+    let object = slot.object.load(Relaxed).cast_const().cast::<T>();
+    if token.is_borrowed() {
         // SAFETY: the slot of a borrowed token holds a `Weak<T>`, and keeps it.
         let weak = ManuallyDrop::new(unsafe { Weak::from_raw(object) });
         weak.upgrade().iter().for_each(|object| body(object.header()));

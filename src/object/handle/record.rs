@@ -28,6 +28,8 @@ pub(super) struct Record {
     pub(super) errands: AtomicU8,
     /// Free slots at hand; used by the record's thread only.
     pub(super) free: Queue,
+    /// The same of a run: one more than its first slot, or 0.
+    pub(super) run: AtomicU32,
     /// Releases that wait for the thread to leave its call.
     left: Mutex<Vec<Deferred>>,
     /// Which records of its group are taken, and its bit there.
@@ -46,6 +48,7 @@ impl Record {
             nested: AtomicU32::new(0),
             errands: AtomicU8::new(0),
             free: Queue::new(),
+            run: AtomicU32::new(0),
             left: Mutex::new(Vec::new()),
             taken,
             bit,

@@ -9,8 +9,11 @@ use super::object::Operations;
 use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Mutex, const_fn};
 use super::token::SLOTS;
 use crate::object::spare;
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+/// How many slots a run has, which begins at a multiple of that: all of a run lie in one chunk.
+pub(super) const RUN: usize = if cfg!(loom) { 2 } else { 32 };
 const CHUNK: usize = if cfg!(loom) { 2 } else { 1024 };
 const CHUNKS: usize = if cfg!(loom) { 2 } else { SLOTS / CHUNK };
 /// How many slots move between a thread's queue and the common pool at a time.
@@ -25,7 +28,8 @@ pub(super) struct Slot {
     /// Of an owning token, what `Arc::into_raw` gave; of a borrowed token, what `Weak::into_raw` gave.
     pub(super) object: AtomicPtr<()>,
     pub(super) operations: AtomicPtr<Operations>,
-    /// Of a borrowed token, the owning token of the object that was made last, or 0; of a free slot, the next in its queue.
+    /// Of a borrowed token, the owning token of the object that was made last, or 0; of a run's slot, what stands in the place that it
+    /// names; of a free slot, the next in its queue.
     pub(super) link: AtomicU64,
 }
 
@@ -55,6 +59,10 @@ pub(super) struct Slots {
 
 struct Pool {
     free: Vec<u32>,
+    /// Runs of which no slot has a token, by their first slots. A queue, too.
+    runs: VecDeque<u32>,
+    /// How many runs there are. There is room for all of them in the queue, so that giving one back takes no memory.
+    made: usize,
     /// Slots from this index on were never in a queue.
     fresh: u32,
 }
@@ -62,7 +70,7 @@ struct Pool {
 impl Slots {
     const_fn! {
         pub(super) fn new() -> Self {
-            Self { chunks: no_chunks(), pool: Mutex::new(Pool { free: Vec::new(), fresh: 0 }) }
+            Self { chunks: no_chunks(), pool: Mutex::new(Pool { free: Vec::new(), runs: VecDeque::new(), made: 0, fresh: 0 }) }
         }
     }
 
@@ -136,7 +144,8 @@ impl Slots {
     fn refill(&self, queue: &Queue) -> Result<(), Exhausted> {
         let mut pool = self.pool.lock();
         for _ in 0..BATCH {
-            match pool.free.pop().map_or_else(|| self.add_slot(&mut pool), Ok) {
+            let free = pool.free.pop().map_or_else(|| self.add_slot(&mut pool), Ok);
+            match free.or_else(|exhausted| pool.break_run().ok_or(exhausted)) {
                 Ok(index) => queue.push(self, index),
                 Err(exhausted) if queue.length.load(Relaxed) == 0 => return Err(exhausted),
                 Err(_) => break,
@@ -169,6 +178,53 @@ impl Slots {
         }
         pool.fresh += 1;
         Ok(index)
+    }
+}
+
+/// Runs: slots that are taken and given together.
+impl Slots {
+    /// Takes a run, by its first slot.
+    pub(super) fn take_run(&self) -> Result<u32, Exhausted> {
+        if spare::is_short() {
+            return Err(Exhausted::Memory);
+        }
+        let mut pool = self.pool.lock();
+        if let Some(first) = pool.runs.pop_front() {
+            return Ok(first);
+        }
+        while !(pool.fresh as usize).is_multiple_of(RUN) {
+            let single = self.add_slot(&mut pool)?;
+            pool.free.push(single);
+        }
+        let most = pool.made + 1 - pool.runs.len();
+        pool.runs.try_reserve(most).map_err(|_| Exhausted::Memory)?;
+        pool.made += 1;
+        // They lie in one chunk, so the others are there with the first.
+        let first = self.add_slot(&mut pool)?;
+        pool.fresh = first + RUN as u32;
+        Ok(first)
+    }
+
+    /// Gives back a run whose slots all can have another token.
+    pub(super) fn give_run(&self, first: u32) {
+        self.pool.lock().runs.push_back(first);
+    }
+
+    /// The slots of a run.
+    #[inline]
+    pub(super) fn run(&self, first: u32) -> impl Iterator<Item = (u32, &'static Slot)> {
+        let start = std::ptr::from_ref(self.known(first));
+        // SAFETY: so many slots stand there in one chunk, which is leaked.
+        (0..RUN as u32).map(move |place| (first + place, unsafe { &*start.add(place as usize) }))
+    }
+}
+
+impl Pool {
+    /// One slot of a run that nobody has, when there are no others left.
+    fn break_run(&mut self) -> Option<u32> {
+        let first = self.runs.pop_front()?;
+        self.free.extend(first + 1..first + RUN as u32);
+        Some(first)
     }
 }
 

@@ -6,15 +6,18 @@
 
 use super::Released;
 use super::error::{Exhausted, Fault, HandleError, InWords};
-use super::kind::Kind;
+use super::kind::{Kind, Listed};
 use super::labels::Labels;
-use super::object::{Header, Object, Operations, Owned, Ref, kind_of};
+use super::object::{Named, Object, Operations, Owned, Ref, kind_of};
 use super::record::{ALL_LEFT, Call, Deferred, Record};
 use super::records::Records;
+use super::runs::{self, Page, Part};
 use super::slots::{Free, Slot, Slots};
-use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn};
+use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn, fence};
 use super::threads;
 use super::token::{Brand, LAST_USE, Token};
+#[cfg(feature = "capi")]
+use crate::object::spare;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicU64;
@@ -100,13 +103,6 @@ impl Table {
         threads::with(|record| self.slots.stock(&record.free, count))
     }
 
-    /// Sees to it that the thread of the record can issue one token.
-    #[cfg(feature = "capi")]
-    #[inline]
-    pub(super) fn stock_one(&self, own: &Record) -> Result<(), Exhausted> {
-        self.slots.stock(&own.free, 1)
-    }
-
     /// Gives back a token that was reserved and is not needed.
     pub(super) fn give_back(&self, token: Token) {
         threads::with(|record| self.slots.give(&record.free, token.index() as u32));
@@ -137,31 +133,11 @@ impl Table {
             }
             let free = threads::with(|record| self.slots.take(&record.free))?;
             let token = self.token_in(&free, kind_of::<T>(), true);
-            Ok(Self::put_borrowed(object, (free.slot, token)))
+            free.slot.link.store(header.owning.load(Relaxed), Relaxed);
+            put_in_force::<T>(free.slot, token, Arc::downgrade(object).into_raw());
+            header.borrowed.store(token.0, Release);
+            Ok(token)
         })
-    }
-
-    /// The same for an object that nobody else knows of yet, and the record of this thread.
-    #[cfg(feature = "capi")]
-    #[inline]
-    pub(super) fn borrowed_of_new<T: Object>(
-        &self,
-        object: &Arc<T>,
-        own: &Record,
-    ) -> Result<Token, Exhausted> {
-        let free = self.slots.take(&own.free)?;
-        let token = self.token_in(&free, kind_of::<T>(), true);
-        Ok(Self::put_borrowed(object, (free.slot, token)))
-    }
-
-    /// Makes a token the borrowed one of the object, which has none.
-    #[inline]
-    fn put_borrowed<T: Object>(object: &Arc<T>, (slot, token): (&'static Slot, Token)) -> Token {
-        let header = object.header();
-        slot.link.store(header.owning.load(Relaxed), Relaxed);
-        put_in_force::<T>(slot, token, Arc::downgrade(object).into_raw());
-        header.borrowed.store(token.0, Release);
-        token
     }
 
     /// The next token for a free slot.
@@ -189,7 +165,13 @@ impl Table {
     /// Why [`find`](Self::find) found nothing.
     #[cold]
     pub(super) fn fault<T: Object>(&self, token: Token) -> HandleError {
-        self.error(token, Some(kind_of::<T>()), Purpose::Use)
+        self.fault_of(token, kind_of::<T>())
+    }
+
+    /// The same of a token that was to be of this kind.
+    #[cold]
+    pub(super) fn fault_of(&self, token: Token, kind: Kind) -> HandleError {
+        self.error(token, Some(kind), Purpose::Use)
     }
 
     #[inline]
@@ -238,11 +220,15 @@ impl Table {
     }
 
     pub(super) fn same(&self, a: Token, b: Token) -> Result<bool, HandleError> {
-        let address = |token| match self.slot_in_force(token) {
-            Some(slot) => Ok(slot.object.load(Relaxed)),
+        let object = |token: Token| match self.slot_in_force(token) {
+            // SAFETY: operations are static, and a slot in force has them.
+            Some(slot) if unsafe { (*slot.operations.load(Relaxed)).is_run } => {
+                Ok(std::ptr::from_ref(slot).cast())
+            }
+            Some(slot) => Ok(slot.object.load(Relaxed).cast_const()),
             None => Err(self.error(token, None, Purpose::Use)),
         };
-        Ok(address(a)? == address(b)?)
+        Ok(object(a)? == object(b)?)
     }
 
     pub(super) fn describe(&self, token: Token) -> String {
@@ -307,24 +293,28 @@ impl Table {
     }
 
     /// The label of the object behind a token that was in force during this call.
-    fn label(&self, slot: &Slot, token: Token) -> Option<Arc<str>> {
+    fn label(&self, slot: &'static Slot, token: Token) -> Option<Arc<str>> {
         let mut label = None;
-        Self::with_header_in(slot, token, &mut |header| label = header.label());
+        Self::with_named_in(slot, token, &mut |named| label = named.label());
         label
     }
 
-    /// Passes on the header of the object that the token names, whatever its kind.
-    pub(super) fn with_header(&self, token: Token, body: &mut dyn FnMut(&Header)) -> Result<(), HandleError> {
+    /// Passes on by what the object is named that the token stands for, whatever its kind.
+    pub(super) fn with_named(
+        &self,
+        token: Token,
+        body: &mut dyn FnMut(&dyn Named),
+    ) -> Result<(), HandleError> {
         let slot = self.slot_in_force(token).ok_or_else(|| self.error(token, None, Purpose::Use))?;
-        Self::with_header_in(slot, token, body);
+        Self::with_named_in(slot, token, body);
         Ok(())
     }
 
-    fn with_header_in(slot: &Slot, token: Token, body: &mut dyn FnMut(&Header)) {
+    fn with_named_in(slot: &'static Slot, token: Token, body: &mut dyn FnMut(&dyn Named)) {
         let operations = slot.operations.load(Relaxed);
         // SAFETY: the token was in force, so the slot's pointer and operations belong together and to the token, and
         // neither changes until this thread has left; operations are static.
-        unsafe { ((*operations).with_header)(slot.object.load(Relaxed), token.is_borrowed(), body) };
+        unsafe { ((*operations).with_named)(slot, token, body) };
     }
 }
 
@@ -368,7 +358,7 @@ impl Table {
         self.slots.known(index).word.swap(token.destroyed().0, SeqCst);
         self.keep_label(token, label);
         // A look-up is over before its thread can drop an object, so the own record blocks nothing.
-        if threads::with(|own| self.is_unread(Some(own)) || self.is_unread_soon(token, Some(own), PATIENCE)) {
+        if threads::with(|own| self.is_unread(Some(own)) || self.is_unread_soon(index, Some(own), PATIENCE)) {
             self.let_go(index);
         }
     }
@@ -380,7 +370,7 @@ impl Table {
         match own.outermost() {
             Some(record) => self.is_unread(Some(record)) || self.is_unread_outside(token, own),
             // The outer call of this thread may be using the object: to wait for it would be in vain.
-            None => self.is_unread(None) || self.is_unread_soon(token, None, 0),
+            None => self.is_unread(None) || self.is_unread_soon(token.index() as u32, None, 0),
         }
     }
 
@@ -388,7 +378,7 @@ impl Table {
     /// for each other.
     #[cold]
     fn is_unread_outside(&self, token: Token, own: &mut Call) -> bool {
-        own.outside(|record| self.is_unread_soon(token, Some(record), PATIENCE))
+        own.outside(|record| self.is_unread_soon(token.index() as u32, Some(record), PATIENCE))
     }
 
     /// Whether no thread but `exempt` is inside a call.
@@ -400,13 +390,13 @@ impl Table {
 
     /// Whether those that are inside a call leave it soon, as most do. If not, the slot is deferred.
     #[cold]
-    fn is_unread_soon(&self, token: Token, exempt: Option<&Record>, patience: u32) -> bool {
+    fn is_unread_soon(&self, index: u32, exempt: Option<&Record>, patience: u32) -> bool {
         let blockers = self.records.inside(exempt, patience);
         if blockers.is_empty() {
             return true;
         }
         self.waiting.fetch_add(1, Relaxed);
-        let unread = Deferred { index: token.index() as u32, blockers }.wait().is_err();
+        let unread = Deferred { index, blockers }.wait().is_err();
         if unread {
             self.waiting.fetch_sub(1, Relaxed);
         }
@@ -435,7 +425,11 @@ impl Table {
         let slot = self.slots.known(index);
         let (object, operations) = (slot.object.load(Relaxed), slot.operations.load(Relaxed));
         let borrowed = Token(slot.word.load(Relaxed)).is_borrowed();
-        threads::with(|record| self.free(index, record));
+        // SAFETY: operations are static.
+        match unsafe { (*operations).is_run } {
+            true => self.free_run(index),
+            false => threads::with(|record| self.free(index, record)),
+        }
         // SAFETY: nobody reads the slot, and only the caller of this function lets go of it; pointer and operations were
         // stored together.
         unsafe { ((*operations).let_go)(object, borrowed) };
@@ -453,6 +447,20 @@ impl Table {
     /// Gives others the free slots of a thread that ends.
     pub(super) fn give_slots(&self, own: &Record) {
         self.slots.give_all(&own.free);
+        if let Some(first) = own.run.swap(0, Relaxed).checked_sub(1) {
+            self.slots.give_run(first);
+        }
+    }
+
+    /// Makes a run free for another page, unless one of its slots has had its last token.
+    fn free_run(&self, first: u32) {
+        let has_uses = |slot: &Slot| {
+            let last = Token(slot.word.load(Relaxed));
+            last.is_null() || self.brand().uses(last) < LAST_USE
+        };
+        if self.slots.run(first).all(|(_, slot)| has_uses(slot)) {
+            self.slots.give_run(first);
+        }
     }
 
     #[inline]
@@ -465,6 +473,109 @@ impl Table {
     #[cold]
     fn remember_label(&self, token: Token, label: Arc<str>) {
         self.labels.lock().remember(token, label);
+    }
+}
+
+/// Runs.
+impl Table {
+    /// Takes a run: the one that this thread has at hand, if it has one.
+    pub(super) fn take_run(&self) -> Result<u32, Exhausted> {
+        let own = threads::with(|record| record.run.swap(0, Relaxed));
+        own.checked_sub(1).map_or_else(|| self.slots.take_run(), Ok)
+    }
+
+    /// Sees to it that the thread of the record has a run at hand.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(super) fn stock_run(&self, own: &Record) -> Result<(), Exhausted> {
+        // What would have a handle needs memory, too.
+        if spare::is_short() {
+            return Err(Exhausted::Memory);
+        }
+        if own.run.load(Relaxed) == 0 {
+            own.run.store(self.slots.take_run()? + 1, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The slots of a run are a page's from now on.
+    pub(super) fn begin_run<P: Page>(&self, first: u32, page: *mut P) {
+        for (_, slot) in self.slots.run(first) {
+            slot.object.store(page.cast(), Relaxed);
+            slot.operations.store(std::ptr::from_ref(runs::operations::<P>()).cast_mut(), Relaxed);
+        }
+    }
+
+    /// Issues the next token for a slot of a run.
+    #[inline]
+    pub(super) fn issue_part(&self, index: u32, kind: Kind, what: u64) -> Token {
+        let slot = self.slots.known(index);
+        let token = self.token_in(&Free { index, slot }, kind, true);
+        // Who sees this sees that the token before has ended.
+        slot.link.store(what, Release);
+        slot.word.store(token.0, Release);
+        token
+    }
+
+    /// The token that was issued last for a slot of a run.
+    #[inline]
+    pub(super) fn last_token(&self, index: u32) -> Token {
+        Token(self.slots.known(index).word.load(Relaxed))
+    }
+
+    /// Another number for the same in a slot of a run.
+    pub(super) fn change_part(&self, index: u32, what: u64) {
+        self.slots.known(index).link.store(what, Release);
+    }
+
+    #[inline]
+    pub(super) fn find_part<'guard, P: Page>(&self, token: Token) -> Option<Part<'guard, P>> {
+        if !token.is_said_to_be(<P::Kind as Listed>::KIND) {
+            return None;
+        }
+        let slot = self.slot_in_force(token)?;
+        // SAFETY: the token was in force and of the kind of the page; whoever ends the run sees that this thread is inside a call.
+        unsafe { Part::of(slot, token) }
+    }
+
+    /// Ends the token of one slot of a run. Answers whether it can have another one: what a look-up found there is compared with what
+    /// stands there, so nobody is waited for.
+    pub(super) fn end_part(&self, index: u32, label: impl FnOnce(u64) -> Option<Arc<str>>) -> bool {
+        let slot = self.slots.known(index);
+        let token = Token(slot.word.load(Relaxed));
+        slot.word.store(token.destroyed().0, Release);
+        self.keep_label(token, label(slot.link.load(Relaxed)));
+        self.brand().uses(token) < LAST_USE
+    }
+
+    /// Ends all tokens of a run, which is [let go](Self::let_go_of_runs) of afterwards.
+    pub(super) fn end_tokens(&self, first: u32, label: impl Fn(u64) -> Option<Arc<str>>) {
+        for (_, slot) in self.slots.run(first) {
+            let token = Token(slot.word.load(Relaxed));
+            if token.is_live() {
+                slot.word.store(token.destroyed().0, Relaxed);
+                self.keep_label(token, label(slot.link.load(Relaxed)));
+            }
+        }
+    }
+
+    /// Lets go of runs without tokens, now or when those have left who may be looking one up. A thread that is inside a call may itself
+    /// have looked one up.
+    pub(super) fn let_go_of_runs(&self, firsts: impl Iterator<Item = u32>) {
+        // Who enters a call from here on sees that the tokens have ended; who did before is seen here.
+        fence(SeqCst);
+        let is_unread = self.records.inside_now(None).next().is_none();
+        for first in firsts {
+            if is_unread || self.is_run_unread_soon(first) {
+                self.let_go(first);
+            }
+        }
+    }
+
+    #[cold]
+    fn is_run_unread_soon(&self, first: u32) -> bool {
+        let is_inside = threads::with(|own| Call::of(own).is_some());
+        self.is_unread_soon(first, None, if is_inside { 0 } else { PATIENCE })
     }
 }
 

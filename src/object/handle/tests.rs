@@ -65,13 +65,17 @@ impl Other {
     }
 }
 
-/// Runs the body in a process in which no other test runs.
 fn alone(test: &str, body: impl FnOnce()) {
+    alone_in(module_path!(), test, body);
+}
+
+/// Runs the body of a test of a module in a process in which no other test runs.
+pub(super) fn alone_in(module: &str, test: &str, body: impl FnOnce()) {
     const MARK: &str = "CUSHIM_TEST_ALONE";
     if std::env::var_os(MARK).is_some() {
         return body();
     }
-    let name = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
+    let name = format!("{}::{test}", module.split_once("::").unwrap().1);
     let mut tests = Command::new(std::env::current_exe().unwrap());
     let output = tests.args(["--exact", &name, "--nocapture"]).env(MARK, "1").output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);

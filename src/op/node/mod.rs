@@ -135,6 +135,32 @@ impl NodeType {
         }
     }
 
+    /// The type with this number of the driver's.
+    pub(crate) fn of_number(number: i32) -> Self {
+        Self::of(sys::CUgraphNodeType(number))
+    }
+
+    /// The driver's number.
+    #[inline]
+    pub(crate) fn number(self) -> i32 {
+        let native = match self {
+            Self::Empty => sys::CU_GRAPH_NODE_TYPE_EMPTY,
+            Self::Kernel => sys::CU_GRAPH_NODE_TYPE_KERNEL,
+            Self::Copy => sys::CU_GRAPH_NODE_TYPE_MEMCPY,
+            Self::Memset => sys::CU_GRAPH_NODE_TYPE_MEMSET,
+            Self::HostFunction => sys::CU_GRAPH_NODE_TYPE_HOST,
+            Self::Child => sys::CU_GRAPH_NODE_TYPE_GRAPH,
+            Self::EventRecord => sys::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+            Self::EventWait => sys::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+            Self::Allocation => sys::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+            Self::Free => sys::CU_GRAPH_NODE_TYPE_MEM_FREE,
+            Self::MemoryOperations => sys::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+            Self::Conditional => sys::CU_GRAPH_NODE_TYPE_CONDITIONAL,
+            Self::Other(number) => return number,
+        };
+        native.0
+    }
+
     /// Refuses a driver that is too old for such nodes.
     pub(crate) fn check_driver(self, driver: &Driver) -> Result<(), Error> {
         let since = match self {

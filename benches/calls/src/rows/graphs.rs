@@ -37,6 +37,12 @@ pub(super) fn graphs(w: &'static World) -> Vec<Row> {
     vec![
         row("add a node", BURST, Some(100)).raw(raw_add(w, kernels.raw)).cushim(add(w, plain)),
         row("add a node, keeping", BURST, Some(250)).raw(raw_add(w, kernels.raw)).cushim(add(w, keeping)),
+        row("make and destroy a graph of 100 nodes", 8, None)
+            .raw(raw_make(w, kernels.raw))
+            .cushim(make(w, plain)),
+        row("make and destroy a graph of 100 nodes, keeping", 8, None)
+            .raw(raw_make(w, kernels.raw))
+            .cushim(make(w, keeping)),
         row("set an argument in an exec", BURST, Some(150))
             .raw(raw_set(w, kernels.raw))
             .cushim(set(w, plain)),
@@ -110,6 +116,37 @@ fn add(w: &'static World, (kernel, args): (cushim_kernel, [cushim_arg; 2])) -> O
         let (place, before) = (&raw mut node, usize::from(count % NODES != 0));
         ok!(w, cushim_graph_add_kernel(graph, place, before, kernel, null(), args.as_ptr(), 2, place));
         count += 1;
+    })
+}
+
+/// So many nodes have the graphs that are made and destroyed.
+const FEW_NODES: usize = 100;
+
+fn raw_make(w: &'static World, function: CUfunction) -> Option<Burst> {
+    let table = w.raw.table;
+    let (create, destroy) = (entry!(table, cuGraphCreate_10000), entry!(table, cuGraphDestroy_10000));
+    let add = entry!(table, cuGraphAddKernelNode_12000);
+    let parameters = raw_parameters(function);
+    burst!({
+        let (mut graph, mut node): (CUgraph, CUgraphNode) = (null_mut(), null_mut());
+        raw!(create(&raw mut graph, 0));
+        for count in 0..FEW_NODES {
+            let before = node;
+            raw!(add(&raw mut node, graph, &raw const before, usize::from(count > 0), parameters));
+        }
+        raw!(destroy(graph));
+    })
+}
+
+fn make(w: &'static World, (kernel, args): (cushim_kernel, [cushim_arg; 2])) -> Option<Burst> {
+    burst!({
+        let (mut graph, mut node): (cushim_graph, cushim_node) = (null_mut(), null_mut());
+        ok!(w, cushim_graph_create(w.shim.context, null(), &raw mut graph));
+        for count in 0..FEW_NODES {
+            let (place, before) = (&raw mut node, usize::from(count > 0));
+            ok!(w, cushim_graph_add_kernel(graph, place, before, kernel, null(), args.as_ptr(), 2, place));
+        }
+        ok!(w, cushim_graph_destroy(graph));
     })
 }
 

@@ -5,7 +5,7 @@ use super::Capture;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::CUgraphNode;
 use crate::graph::add::Added;
-use crate::graph::definition::NodeObject;
+use crate::graph::node_name::NodeName;
 use crate::graph::predecessors::Predecessors;
 use crate::graph::{Node, foreign};
 use crate::object::error::Error;
@@ -24,7 +24,7 @@ impl Predecessors for Tail<'_> {
         Some(capture.check_valid().and_then(|()| capture.native_tail(stream)))
     }
 
-    fn each(&self, _: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error> {
+    fn each(&self, _: &mut dyn FnMut(usize, NodeName<'_>) -> Result<(), Error>) -> Result<(), Error> {
         Ok(())
     }
 }
