@@ -190,8 +190,8 @@ enum cushim_status_code
   /* The call was made inside a function that the driver called, where CUDA allows almost none. */
   CUSHIM_ERROR_IN_CALLBACK = -12,
   /*
-   * All 16,777,216 handles are in use. The program probably does not destroy what it creates. Handles of nodes count 32 at
-   * a time.
+   * All 16,777,216 handles are in use. The program probably does not destroy what it creates. Handles of nodes
+   * count 32 at a time.
    */
   CUSHIM_ERROR_TOO_MANY_HANDLES = -13,
   /*

@@ -1,8 +1,12 @@
 //! What is kept alive for nodes: by an object of the driver's, or for one.
 
-use super::node::Holds;
+use super::node::{For, Holds};
 use smallvec::{SmallVec, smallvec};
 use std::any::Any;
+use std::sync::Arc;
+
+/// Among how many objects one is looked for that was listed already.
+const LATEST: usize = 8;
 
 /// What is kept for one node, or for the nodes of a graph that the driver copied.
 #[derive(Default)]
@@ -28,9 +32,19 @@ impl Bundle {
         Self { rest: smallvec![holds], ..Self::default() }
     }
 
-    /// What is kept for many nodes, of which none is told apart.
+    /// What is kept for many nodes, of which none is told apart. Neighbours keep much of the same: that is listed once, and what the others
+    /// had of it goes here and now, which ends nothing.
     pub(crate) fn of_all(all: impl Iterator<Item = Holds>) -> Self {
-        Self { rest: all.collect(), ..Self::default() }
+        let (mut listed, mut latest, mut count) = (Holds::default(), [0; LATEST], 0);
+        for object in all.flat_map(Holds::into_objects) {
+            let address = Arc::as_ptr(&object).addr();
+            if !latest.contains(&address) {
+                latest[count % LATEST] = address;
+                count += 1;
+                listed.keep(For::Inner, object);
+            }
+        }
+        Self::of_one(listed)
     }
 
     /// What is kept for the nodes of these numbers, and what for none of them.
@@ -116,5 +130,29 @@ impl Bundle {
         };
         rest.extend(named.extract_if(.., has_none).map(|named| named.holds));
         self.sort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::node::Hold;
+
+    #[test]
+    fn what_neighbours_keep_is_listed_once() {
+        let shared: Hold = Arc::new(1_u8);
+        let own: Vec<Hold> = (0..20_u8).map(|number| Arc::new(number) as Hold).collect();
+        let nodes = own.iter().map(|own| {
+            let mut holds = Holds::of_inner(Arc::clone(&shared));
+            holds.keep(For::Argument(0), Arc::clone(own));
+            holds
+        });
+        let bundle = Bundle::of_all(nodes.collect::<Vec<_>>().into_iter());
+        let count =
+            |object: &Hold| bundle.holds().into_objects().filter(|kept| Arc::ptr_eq(kept, object)).count();
+        assert!(own.iter().all(|own| count(own) == 1));
+        assert_eq!(count(&shared), 3, "it is found among the latest {LATEST}");
+        drop(bundle);
+        assert!(own.iter().chain([&shared]).all(|object| Arc::strong_count(object) == 1));
     }
 }

@@ -93,7 +93,7 @@ impl Holds {
 
     /// Keeps one thing more.
     #[inline]
-    pub(super) fn keep(&mut self, whose: For, hold: Hold) {
+    pub(crate) fn keep(&mut self, whose: For, hold: Hold) {
         self.0.push((whose, hold));
     }
 
