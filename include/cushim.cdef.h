@@ -1260,7 +1260,7 @@ cushim_status cushim_device_get_resource(cushim_device device, cushim_resource *
 cushim_status cushim_device_set_resource(cushim_device device, cushim_resource resource);
 cushim_status cushim_buffer_create_default(cushim_device device, cushim_stream stream, size_t bytes, cushim_buffer *buffer);
 cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer, const cushim_dlpack_options *options, void **tensor);
-cushim_status cushim_buffer_import_dlpack(cushim_driver driver, void *tensor, uint32_t flags, int32_t *read_only, cushim_buffer *buffer);
+cushim_status cushim_buffer_import_dlpack(cushim_driver driver, void *tensor, uint32_t flags, cushim_buffer *buffer, int32_t *read_only);
 cushim_status cushim_library_load(cushim_context context, const void *image, size_t size, const cushim_library_options *options, cushim_library *library);
 cushim_status cushim_library_load_file(cushim_context context, const char *path, const cushim_library_options *options, cushim_library *library);
 cushim_status cushim_library_ref(cushim_library library, cushim_library *reference);

@@ -19,6 +19,9 @@
  * in any order. Destroying NULL succeeds. Destroying a handle twice returns CUSHIM_ERROR_ALREADY_DESTROYED and has no
  * effect.
  *
+ * Results. Places for results are the last parameters. An object comes first among them; what a call tells besides
+ * follows, and may be NULL where the function says so.
+ *
  * Streams. Every function that enqueues work takes a stream, directly after the object. NULL does not mean the
  * default stream: it is CUSHIM_ERROR_STREAM_REQUIRED. The default streams have handles
  * (cushim_context_get_legacy_stream, cushim_context_get_per_thread_stream). "In stream order" means after the work
@@ -680,8 +683,8 @@ enum cushim_arg_kind
    */
   CUSHIM_ARG_CONDITION = 5,
   /*
-   * A parameter: `value` points to a `cushim_parameter`. `size` is 0. The value is set for all kernel nodes of an
-   * exec at once by `cushim_exec_set_parameter`. In a stream it is just the value.
+   * A parameter: `value` points to a `cushim_parameter`, whose `value` points to the bytes. `size` is 0. The value is
+   * set for all kernel nodes of an exec at once by `cushim_exec_set_parameter`. In a stream it is just the value.
    */
   CUSHIM_ARG_PARAMETER = 6
 };
@@ -3458,7 +3461,8 @@ cushim_status cushim_context_allocate_host(cushim_context context, size_t bytes,
 /*
  * Frees page-locked host memory, as `cuMemFreeHost` does.
  *
- * @param[in] context The context.
+ * @param[in] context A context of the driver that allocated the memory; another than that of the allocation
+ *   does.
  * @param[in, freed, nullable] address An address from `cushim_context_allocate_host`, `cuMemHostAlloc` or
  *   `cuMemAllocHost`; NULL does nothing.
  * @driver any
@@ -4511,8 +4515,8 @@ cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer,
  * @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`;
  *   `CUSHIM_DLPACK_PULL` to have the tensor drained (`cushim_drain`) instead of its deleter called, as a language
  *   wants it whose code must not run on foreign threads; otherwise 0.
- * @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
  * @param[out, owned] buffer The buffer.
+ * @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a tensor that is not contiguous, is of another version, or is on a
  *   device that the driver does not have.
  * @driver none
@@ -4520,8 +4524,8 @@ cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer,
 cushim_status cushim_buffer_import_dlpack(cushim_driver driver,
                                           void *tensor,
                                           uint32_t flags,
-                                          int32_t *read_only,
-                                          cushim_buffer *buffer);
+                                          cushim_buffer *buffer,
+                                          int32_t *read_only);
 
 /*
  * Loads code: PTX, a cubin or a fatbin, which is recognised by its bytes. PTX is compiled during the call, not at

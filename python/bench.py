@@ -14,10 +14,11 @@ import tempfile
 import time
 from pathlib import Path
 
+HERE = sys.path.pop(0)  # this folder, whose package has no library and no compiled module
 try:
     import cushim
 except ImportError:
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    sys.path.insert(0, HERE)
     import cushim
 FOLDER = Path(cushim.__file__).resolve().parent.parent
 

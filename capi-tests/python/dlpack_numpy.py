@@ -89,7 +89,8 @@ def takes(flags):
     name = NAMES[flags]
     capsule = numbers.__dlpack__() if flags else numbers.__dlpack__(max_version=(1, 0))
     tensor = ctypes.c_void_p(capsules.PyCapsule_GetPointer(capsule, name))
-    imported = made(lib.cushim_buffer_import_dlpack, driver, tensor, ctypes.c_uint32(flags), None)
+    imported = ctypes.c_void_p()
+    check(lib.cushim_buffer_import_dlpack(driver, tensor, ctypes.c_uint32(flags), ctypes.byref(imported), None))
     capsules.PyCapsule_SetName(capsule, USED[flags])
     assert number(lib.cushim_buffer_get_pointer, imported) == numbers.ctypes.data
     assert number(lib.cushim_buffer_get_size, imported) == numbers.nbytes

@@ -19,6 +19,9 @@
  * in any order. Destroying NULL succeeds. Destroying a handle twice returns CUSHIM_ERROR_ALREADY_DESTROYED and has no
  * effect.
  *
+ * Results. Places for results are the last parameters. An object comes first among them; what a call tells besides
+ * follows, and may be NULL where the function says so.
+ *
  * Streams. Every function that enqueues work takes a stream, directly after the object. NULL does not mean the
  * default stream: it is CUSHIM_ERROR_STREAM_REQUIRED. The default streams have handles
  * (cushim_context_get_legacy_stream, cushim_context_get_per_thread_stream). "In stream order" means after the work

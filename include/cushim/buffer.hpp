@@ -142,7 +142,7 @@ class [[nodiscard]] buffer : public detail::owning<buffer, buffer_ref, cushim_bu
     cushim_buffer handle = nullptr;
     std::int32_t read_only = 0;
     const std::uint32_t flags = unversioned ? static_cast<std::uint32_t>(CUSHIM_DLPACK_UNVERSIONED) : 0;
-    const cushim_status status = cushim_buffer_import_dlpack(driver.get(), tensor, flags, &read_only, &handle);
+    const cushim_status status = cushim_buffer_import_dlpack(driver.get(), tensor, flags, &handle, &read_only);
     if (is_read_only != nullptr) *is_read_only = read_only != 0;
     return detail::give(status, buffer(handle));
   }

@@ -102,7 +102,7 @@ def take(driver: Driver, source: Any) -> Buffer:
     flags = PULL | form
     with _callbacks._lock:  # so that it is not drained before it is known
         _callbacks._lent[address] = _Tensor(address, form)
-    status = lib.cushim_buffer_import_dlpack(driver._h, ffi.cast("void *", address), flags, ffi.NULL, place)
+    status = lib.cushim_buffer_import_dlpack(driver._h, ffi.cast("void *", address), flags, place, ffi.NULL)
     if status:
         _callbacks._lent.pop(address).form = None
         check(status)

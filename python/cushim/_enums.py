@@ -419,8 +419,8 @@ class ArgKind(IntEnum):
     """A condition of the graph that the kernel is a node of: `value` is its handle, and the kernel gets the
     number by which it sets the condition. `size` is 0. For kernel nodes and captured kernels only."""
     PARAMETER = 6
-    """A parameter: `value` points to a `parameter`. `size` is 0. The value is set for all kernel nodes of an exec
-    at once by `exec_set_parameter`. In a stream it is just the value."""
+    """A parameter: `value` points to a `parameter`, whose `value` points to the bytes. `size` is 0. The value is
+    set for all kernel nodes of an exec at once by `exec_set_parameter`. In a stream it is just the value."""
 
 
 class LaunchFlags(IntFlag):

@@ -360,29 +360,29 @@ unsafe extern "C" fn delete<M>(tensor: *mut M) {
 /// @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`;
 ///   `CUSHIM_DLPACK_PULL` to have the tensor drained (`cushim_drain`) instead of its deleter called, as a language
 ///   wants it whose code must not run on foreign threads; otherwise 0.
-/// @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
 /// @param[out, owned] buffer The buffer.
+/// @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a tensor that is not contiguous, is of another version, or is on a
 ///   device that the driver does not have.
 /// @driver none
 ///
 /// # Safety
-/// `tensor` is NULL or such a tensor, whose deleter may be called, once, from any thread; `read_only` and `buffer`
+/// `tensor` is NULL or such a tensor, whose deleter may be called, once, from any thread; `buffer` and `read_only`
 /// are NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_import_dlpack(
     driver: cushim_driver,
     tensor: *mut c_void,
     flags: u32,
-    read_only: *mut i32,
     buffer: *mut cushim_buffer,
+    read_only: *mut i32,
 ) -> cushim_status {
     call_taking(|lending| {
         // SAFETY: the caller vouches for both.
-        let (read_only, buffer) = unsafe {
+        let (buffer, read_only) = unsafe {
             out::both(
-                out::cleared_if_given(read_only, 0, "read_only"),
                 out::cleared(buffer, null_mut(), "buffer"),
+                out::cleared_if_given(read_only, 0, "read_only"),
             )
         }?;
         pointer::check(tensor.cast::<Versioned>(), "tensor")?;

@@ -192,7 +192,7 @@ static void count_delete(DLManagedTensorVersioned *tensor) {
 
 static void refused(DLManagedTensorVersioned *tensor, const char *why) {
   cushim_buffer buffer = (cushim_buffer)NOT_NULL;
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_import_dlpack(all.driver, tensor, 0, NULL, &buffer));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_import_dlpack(all.driver, tensor, 0, &buffer, NULL));
   CHECK_CONTAINS(last_message(), why);
   CHECK(buffer == NULL);
 }
@@ -237,7 +237,7 @@ static void imports(void) {
   refused(&tensor, "no shape of any memory");
   shape[0] = 2;
   CHECK(deleted == 0);
-  CHECK_OK(cushim_buffer_import_dlpack(all.driver, &tensor, 0, &read_only, &buffer));
+  CHECK_OK(cushim_buffer_import_dlpack(all.driver, &tensor, 0, &buffer, &read_only));
   CHECK_OK(cushim_buffer_get_pointer(buffer, &pointer));
   CHECK_OK(cushim_buffer_get_size(buffer, &bytes));
   CHECK(pointer == (uint64_t)(uintptr_t)values && bytes == sizeof values && read_only == 1);
@@ -248,7 +248,7 @@ static void imports(void) {
   {
     DLManagedTensorVersioned *exported = export_as(all.buffer, NULL);
     uint64_t again = 0;
-    CHECK_OK(cushim_buffer_import_dlpack(all.driver, exported, 0, NULL, &buffer));
+    CHECK_OK(cushim_buffer_import_dlpack(all.driver, exported, 0, &buffer, NULL));
     CHECK_OK(cushim_buffer_get_pointer(all.buffer, &pointer));
     CHECK_OK(cushim_buffer_get_pointer(buffer, &again));
     CHECK(pointer == again);
@@ -288,8 +288,8 @@ static void unversioned(void) {
   exported->deleter(exported);
   CHECK_OK(cushim_buffer_export_dlpack(all.buffer, &options, &place));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT,
-               cushim_buffer_import_dlpack(all.driver, place, CUSHIM_DLPACK_READ_ONLY, NULL, &buffer));
-  CHECK_OK(cushim_buffer_import_dlpack(all.driver, place, CUSHIM_DLPACK_UNVERSIONED, &read_only, &buffer));
+               cushim_buffer_import_dlpack(all.driver, place, CUSHIM_DLPACK_READ_ONLY, &buffer, NULL));
+  CHECK_OK(cushim_buffer_import_dlpack(all.driver, place, CUSHIM_DLPACK_UNVERSIONED, &buffer, &read_only));
   CHECK_OK(cushim_buffer_get_pointer(buffer, &again));
   CHECK_OK(cushim_buffer_get_size(buffer, &bytes));
   CHECK(again == pointer && bytes == 64 && read_only == 0);
@@ -305,7 +305,7 @@ static void unversioned(void) {
   tensor.dl_tensor.dtype.lanes = 1;
   tensor.dl_tensor.shape = shape;
   deleted = 0;
-  CHECK_OK(cushim_buffer_import_dlpack(all.driver, &tensor, CUSHIM_DLPACK_UNVERSIONED, NULL, &buffer));
+  CHECK_OK(cushim_buffer_import_dlpack(all.driver, &tensor, CUSHIM_DLPACK_UNVERSIONED, &buffer, NULL));
   CHECK_OK(cushim_buffer_get_size(buffer, &bytes));
   CHECK(bytes == sizeof values);
   CHECK_OK(cushim_buffer_destroy(buffer));

@@ -148,7 +148,7 @@ static DLManagedTensorVersioned *tensor(void) {
 
 static void in_a_deleter(void) {
   cushim_buffer buffer;
-  CHECK_OK(cushim_buffer_import_dlpack(all.driver, tensor(), 0, NULL, &buffer));
+  CHECK_OK(cushim_buffer_import_dlpack(all.driver, tensor(), 0, &buffer, NULL));
   CHECK_OK(cushim_buffer_destroy(buffer));
   release(&comes_back);
   flush();
@@ -160,7 +160,7 @@ static void in_no_deleter(void) {
   cushim_buffer buffer;
   cushim_drain_item item;
   size_t count = 0;
-  CHECK_OK(cushim_buffer_import_dlpack(all.driver, tensor(), CUSHIM_DLPACK_PULL, NULL, &buffer));
+  CHECK_OK(cushim_buffer_import_dlpack(all.driver, tensor(), CUSHIM_DLPACK_PULL, &buffer, NULL));
   CHECK_OK(cushim_drain(&item, sizeof item, 1, &count));
   CHECK(count == 0);
   CHECK_OK(cushim_buffer_destroy(buffer));

@@ -289,6 +289,7 @@ impl Interface {
         let function = Function { header, task, result, parameters, docs, name };
         function.assert_sizes_are_named();
         function.assert_stream_follows();
+        function.assert_object_leads();
         function
     }
 
@@ -401,6 +402,18 @@ impl Function {
             |parameter: &Parameter| matches!(&parameter.shape, Shape::Handle(kind) if kind == "stream");
         let late = self.parameters.iter().skip(2).find(|parameter| is_stream(parameter));
         assert!(late.is_none(), "{}: the stream stands directly after the object", self.name);
+    }
+
+    /// An object is the first of the results: what else a call tells stands behind it.
+    fn assert_object_leads(&self) {
+        use Shape::{Array, Buffer, Filled, Written, WrittenHandle};
+        let is_result =
+            |shape: &&Shape| matches!(shape, Written | WrittenHandle { .. } | Filled | Buffer | Array(_));
+        let results: Vec<_> =
+            self.parameters.iter().map(|parameter| &parameter.shape).filter(is_result).collect();
+        let is_object = |shape: &Shape| matches!(shape, WrittenHandle { .. });
+        let late = results.iter().skip_while(|shape| is_object(shape)).any(|shape| is_object(shape));
+        assert!(!late, "{}: the object is the first of the results", self.name);
     }
 
     /// What an attribute refers to is a parameter, or a number.

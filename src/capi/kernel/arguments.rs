@@ -37,8 +37,8 @@ pub enum cushim_arg_kind {
     /// A condition of the graph that the kernel is a node of: `value` is its handle, and the kernel gets the number
     /// by which it sets the condition. `size` is 0. For kernel nodes and captured kernels only.
     CUSHIM_ARG_CONDITION = 5,
-    /// A parameter: `value` points to a `cushim_parameter`. `size` is 0. The value is set for all kernel nodes of an
-    /// exec at once by `cushim_exec_set_parameter`. In a stream it is just the value.
+    /// A parameter: `value` points to a `cushim_parameter`, whose `value` points to the bytes. `size` is 0. The value is
+    /// set for all kernel nodes of an exec at once by `cushim_exec_set_parameter`. In a stream it is just the value.
     CUSHIM_ARG_PARAMETER = 6,
 }
 

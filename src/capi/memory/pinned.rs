@@ -54,7 +54,8 @@ pub unsafe extern "C" fn cushim_context_allocate_host(
 
 /// Frees page-locked host memory, as `cuMemFreeHost` does.
 ///
-/// @param[in] context The context.
+/// @param[in] context A context of the driver that allocated the memory; another than that of the allocation
+///   does.
 /// @param[in, freed, nullable] address An address from `cushim_context_allocate_host`, `cuMemHostAlloc` or
 ///   `cuMemAllocHost`; NULL does nothing.
 /// @driver any
