@@ -146,7 +146,9 @@ fn enumeration_and_identity() {
         assert_eq!(cu.call("cuDeviceGetByPCIBusId", &[at(&mut device), at(&mut address)]), 0);
         assert_eq!(device, 1);
         assert_eq!(cu.call("cuDeviceGetPCIBusId", &[at(&mut address), 12, 1]), INVALID_VALUE);
-        for (other, result) in [(c"0000:7f:00.0", INVALID_DEVICE), (c"zz", INVALID_VALUE)] {
+        for (other, result) in
+            [(c"0000:7f:00.0", INVALID_DEVICE), (c"01:06", INVALID_VALUE), (c"zz", INVALID_VALUE)]
+        {
             assert_eq!(cu.call("cuDeviceGetByPCIBusId", &[at(&mut device), other.as_ptr() as u64]), result);
         }
 

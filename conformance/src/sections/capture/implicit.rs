@@ -9,8 +9,9 @@ use crate::driver::{Answer, Cu, LEGACY, Outcome, PER_THREAD, call};
 use crate::sections::Section;
 use crate::transcript::Lines;
 use cushim::driver::sys::{
-    CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_STATUS_INVALIDATED, CUresult, CUstream,
-    CUstreamCaptureMode, CUstreamCaptureStatus,
+    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN as DOMAIN, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY as POLICY,
+    CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_STATUS_INVALIDATED, CUlaunchAttributeValue, CUresult,
+    CUstream, CUstreamCaptureMode, CUstreamCaptureStatus,
 };
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -128,6 +129,15 @@ const QUESTIONS: &[Row] = &[
         let mut context = null_mut();
         call!(s.cu, cuStreamGetCtx_9020(LEGACY, &raw mut context))
     }),
+    ("cuStreamGetAttribute of legacy", |s| {
+        let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+        call!(s.cu, cuStreamGetAttribute_11000(LEGACY, POLICY, &raw mut value))
+    }),
+    ("cuStreamSetAttribute of legacy", |s| {
+        let value = CUlaunchAttributeValue { pad: [0; 64] };
+        call!(s.cu, cuStreamSetAttribute_11000(LEGACY, DOMAIN, &raw const value))
+    }),
+    ("cuStreamCopyAttributes from legacy", |s| call!(s.cu, cuStreamCopyAttributes_11000(s.stream, LEGACY))),
     ("cuStreamBeginCapture of legacy", |s| begin(&s.cu, LEGACY, CU_STREAM_CAPTURE_MODE_RELAXED)),
     ("cuStreamEndCapture of legacy", |s| end(&s.cu, LEGACY)),
     ("no dependencies set for legacy", |s| {

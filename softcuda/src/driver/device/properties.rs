@@ -128,10 +128,10 @@ pub(crate) fn cuDeviceGetByPCIBusId(dev: Out<CUdevice>, pciBusId: In<c_char>) ->
     dev.set(device.handle())
 }
 
-/// `[domain:]bus:device[.function]`, hexadecimal; a domain other than 0 has no devices.
+/// `[domain:]bus:device.function`, hexadecimal (measured: without the function it is none); a domain other than 0 has no devices.
 fn parse_pci(text: &str) -> Option<(usize, usize, usize)> {
     let hex = |part: &str| usize::from_str_radix(part, 16).ok();
-    let (place, function) = text.split_once('.').unwrap_or((text, "0"));
+    let (place, function) = text.split_once('.')?;
     let parts: Vec<&str> = place.split(':').collect();
     let (domain, bus, slot) = match parts[..] {
         [domain, bus, slot] => (hex(domain)?, hex(bus)?, hex(slot)?),

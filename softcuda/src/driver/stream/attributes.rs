@@ -109,6 +109,7 @@ pub(crate) fn cuStreamGetAttribute(
     value_out: Out<CUlaunchAttributeValue>,
 ) -> Answer {
     let stream = Stream::of(hStream)?;
+    stream.check_untangled()?;
     check(attr)?;
     value_out.set(value_of(&stream, attr))
 }
@@ -150,6 +151,7 @@ pub(crate) fn cuStreamSetAttribute(
     value: In<CUlaunchAttributeValue>,
 ) -> Answer {
     let stream = Stream::for_work(hStream)?;
+    stream.check_untangled()?;
     check(attr)?;
     let value = value.get()?;
     let mut attributes = Attributes::of(&stream);
@@ -172,6 +174,8 @@ pub(crate) fn cuStreamSetAttribute(
 /// Both streams belong to the same context.
 pub(crate) fn cuStreamCopyAttributes(dst: CUstream, src: CUstream) -> Answer {
     let (to, from) = (Stream::for_work(dst)?, Stream::for_work(src)?);
+    to.check_untangled()?;
+    from.check_untangled()?;
     if to.context.id() != from.context.id() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
