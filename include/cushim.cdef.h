@@ -69,6 +69,8 @@ typedef int32_t cushim_pool_choice;
 typedef int32_t cushim_range_kind;
 typedef int32_t cushim_register_flags;
 typedef int32_t cushim_resource_kind;
+typedef int32_t cushim_shareable;
+typedef int32_t cushim_sleep_flags;
 typedef int32_t cushim_source_access;
 typedef int32_t cushim_status;
 typedef int32_t cushim_status_code;
@@ -76,6 +78,8 @@ typedef int32_t cushim_stream_flags;
 typedef int32_t cushim_stream_kind;
 typedef int32_t cushim_symbol_status;
 typedef int32_t cushim_table_kind;
+typedef int32_t cushim_virtual_access;
+typedef int32_t cushim_virtual_flags;
 typedef struct cushim_driver_s *cushim_driver;
 typedef struct cushim_error_s *cushim_error;
 typedef struct cushim_device_s *cushim_device;
@@ -228,7 +232,8 @@ enum {
   CUSHIM_RESOURCE_DEVICE = 6,
   CUSHIM_RESOURCE_CUSTOM = 7,
   CUSHIM_RESOURCE_GRAPH = 8,
-  CUSHIM_RESOURCE_ARENA = 9
+  CUSHIM_RESOURCE_ARENA = 9,
+  CUSHIM_RESOURCE_VIRTUAL = 10
 };
 enum {
   CUSHIM_POOL_CURRENT = 0,
@@ -252,6 +257,23 @@ enum {
   CUSHIM_POOL_RESERVED_HIGH = 6,
   CUSHIM_POOL_USED_CURRENT = 7,
   CUSHIM_POOL_USED_HIGH = 8
+};
+enum {
+  CUSHIM_VIRTUAL_READ_WRITE = 0,
+  CUSHIM_VIRTUAL_READ = 1,
+  CUSHIM_VIRTUAL_NO_ACCESS = 2
+};
+enum {
+  CUSHIM_SHAREABLE_NONE = 0,
+  CUSHIM_SHAREABLE_POSIX_FD = 1,
+  CUSHIM_SHAREABLE_FABRIC = 2
+};
+enum {
+  CUSHIM_VIRTUAL_LEAST_GRANULARITY = 1,
+  CUSHIM_VIRTUAL_GPU_DIRECT_RDMA = 2
+};
+enum {
+  CUSHIM_SLEEP_KEEP_CONTENTS = 1
 };
 enum {
   CUSHIM_DLPACK_READ_ONLY = 1,
@@ -706,6 +728,7 @@ typedef struct cushim_copy cushim_copy;
 typedef struct cushim_memory_operation cushim_memory_operation;
 typedef struct cushim_range_attributes cushim_range_attributes;
 typedef struct cushim_managed_options cushim_managed_options;
+typedef struct cushim_virtual_options cushim_virtual_options;
 typedef struct cushim_owned_pointer cushim_owned_pointer;
 typedef struct cushim_launch_config cushim_launch_config;
 typedef struct cushim_graph_allocation cushim_graph_allocation;
@@ -1001,6 +1024,18 @@ struct cushim_managed_options {
   uint32_t reserved;
   cushim_location pool_location;
 };
+struct cushim_virtual_options {
+  size_t struct_size;
+  cushim_location location;
+  uint32_t flags;
+  cushim_shareable shareable;
+  size_t alignment;
+  uint64_t address_hint;
+  cushim_virtual_access access;
+  cushim_virtual_access peer_access;
+  const int32_t *peers;
+  size_t peer_count;
+};
 struct cushim_owned_pointer {
   uint64_t pointer;
   cushim_owner owner;
@@ -1259,6 +1294,11 @@ cushim_status cushim_buffer_destroy_scratch(cushim_buffer buffer, cushim_stream 
 cushim_status cushim_device_get_resource(cushim_device device, cushim_resource *resource);
 cushim_status cushim_device_set_resource(cushim_device device, cushim_resource resource);
 cushim_status cushim_buffer_create_default(cushim_device device, cushim_stream stream, size_t bytes, cushim_buffer *buffer);
+cushim_status cushim_resource_create_virtual(cushim_device device, const cushim_virtual_options *options, cushim_resource *resource);
+cushim_status cushim_buffer_grow(cushim_buffer buffer, size_t bytes, const cushim_virtual_options *options, cushim_buffer *grown);
+cushim_status cushim_buffer_sleep(cushim_buffer buffer, cushim_stream stream, uint32_t flags);
+cushim_status cushim_buffer_wake(cushim_buffer buffer, cushim_stream stream);
+cushim_status cushim_buffer_get_asleep(cushim_buffer buffer, int32_t *asleep);
 cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer, const cushim_dlpack_options *options, void **tensor);
 cushim_status cushim_buffer_import_dlpack(cushim_driver driver, void *tensor, uint32_t flags, cushim_buffer *buffer, int32_t *read_only);
 cushim_status cushim_library_load(cushim_context context, const void *image, size_t size, const cushim_library_options *options, cushim_library *library);

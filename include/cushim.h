@@ -190,6 +190,10 @@
  *   cushim_buffer_set_stream, cushim_buffer_create_scratch, cushim_buffer_destroy_scratch,
  *   cushim_buffer_create_default
  *
+ * To use virtual memory, which grows and sleeps:
+ *   cushim_resource_create_virtual, cushim_buffer_grow, cushim_buffer_sleep, cushim_buffer_wake,
+ *   cushim_buffer_get_asleep
+ *
  * To exchange tensors with other libraries:
  *   cushim_buffer_export_dlpack, cushim_buffer_import_dlpack
  *
@@ -547,7 +551,9 @@ enum cushim_resource_kind
   /* Memory of graphs, allocated in streams under capture. */
   CUSHIM_RESOURCE_GRAPH = 8,
   /* A block of device memory that graphs share. */
-  CUSHIM_RESOURCE_ARENA = 9
+  CUSHIM_RESOURCE_ARENA = 9,
+  /* Virtual memory. */
+  CUSHIM_RESOURCE_VIRTUAL = 10
 };
 #ifndef __cplusplus
 #if CUSHIM_TYPED_ENUMS
@@ -633,6 +639,48 @@ enum cushim_pool_attribute
 typedef enum cushim_pool_attribute cushim_pool_attribute;
 #else
 typedef int32_t cushim_pool_attribute;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* How virtual memory can be shared with other processes. */
+enum cushim_shareable
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* Not at all. */
+  CUSHIM_SHAREABLE_NONE = 0,
+  /* By a file descriptor (Linux). */
+  CUSHIM_SHAREABLE_POSIX_FD = 1,
+  /* By a fabric handle, on a device that has a fabric. CUDA 12.3. */
+  CUSHIM_SHAREABLE_FABRIC = 2
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_shareable cushim_shareable;
+#else
+typedef int32_t cushim_shareable;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* What a device may do with virtual memory. */
+enum cushim_virtual_access
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* Read it and write it. */
+  CUSHIM_VIRTUAL_READ_WRITE = 0,
+  /* Read it. */
+  CUSHIM_VIRTUAL_READ = 1,
+  /* Nothing. */
+  CUSHIM_VIRTUAL_NO_ACCESS = 2
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_virtual_access cushim_virtual_access;
+#else
+typedef int32_t cushim_virtual_access;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -1014,6 +1062,42 @@ enum cushim_managed_flags
 typedef enum cushim_managed_flags cushim_managed_flags;
 #else
 typedef int32_t cushim_managed_flags;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* Flags of virtual memory. */
+enum cushim_virtual_flags
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* Sizes are multiples of the least granularity, not of the recommended one. */
+  CUSHIM_VIRTUAL_LEAST_GRANULARITY = 1,
+  /* Network adapters reach the memory by GPUDirect RDMA. */
+  CUSHIM_VIRTUAL_GPU_DIRECT_RDMA = 2
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_virtual_flags cushim_virtual_flags;
+#else
+typedef int32_t cushim_virtual_flags;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* Flags of `cushim_buffer_sleep`. */
+enum cushim_sleep_flags
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* The contents are copied to the host, and back when the buffer wakes. Otherwise they are lost. */
+  CUSHIM_SLEEP_KEEP_CONTENTS = 1
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_sleep_flags cushim_sleep_flags;
+#else
+typedef int32_t cushim_sleep_flags;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -1674,6 +1758,36 @@ typedef struct cushim_resource_functions {
  * context of its memory alive.
  */
 typedef struct cushim_buffer_s *cushim_buffer;
+
+/* Options of virtual memory. Zero means the default. */
+typedef struct cushim_virtual_options {
+  /* Bytes of this struct, `sizeof(cushim_virtual_options)`. */
+  size_t struct_size;
+  /*
+   * Where the memory is: zeros mean the device; otherwise the device, a NUMA node of the host (CUDA 12.2) or the
+   * host (CUDA 13.0). The host can read and write its own memory at the same addresses.
+   */
+  struct cushim_location location;
+  /* @field[flags(cushim_virtual_flags)] Flags. */
+  uint32_t flags;
+  /* How other processes can have the memory. */
+  cushim_shareable shareable;
+  /* Addresses begin at a multiple of this power of two; 0 for the granularity. */
+  size_t alignment;
+  /*
+   * Where the driver is asked to put the first addresses, a multiple of the granularity; 0 for any. It may put them
+   * elsewhere.
+   */
+  uint64_t address_hint;
+  /* What the device may do. */
+  cushim_virtual_access access;
+  /* What the peers may do. */
+  cushim_virtual_access peer_access;
+  /* Ordinals of other devices that use the memory; NULL if there are none. */
+  const int32_t *peers;
+  /* The number of devices. */
+  size_t peer_count;
+} cushim_virtual_options;
 
 /* Options of `cushim_buffer_export_dlpack`. Zero means the default. */
 typedef struct cushim_dlpack_options {
@@ -4486,6 +4600,96 @@ cushim_status cushim_buffer_create_default(cushim_device device,
                                            cushim_stream stream,
                                            size_t bytes,
                                            cushim_buffer *buffer);
+
+/*
+ * Creates a resource of virtual memory (`cuMemAddressReserve`, `cuMemCreate`, `cuMemMap`): each allocation has
+ * addresses of its own, and its buffers can grow (`cushim_buffer_grow`) and sleep (`cushim_buffer_sleep`).
+ *
+ * Sizes are rounded up to the granularity, 2 MiB on branch 580 (measured), and `cushim_buffer_size` says the rounded
+ * size. Nothing is stream-ordered, waits for work or disturbs a capture. The stream of `cushim_buffer_create` is
+ * optional: it is the deallocation stream, which is waited for before memory is unmapped. Without one, the work that
+ * uses a buffer must be done when that is destroyed: the driver does not wait, and such work would be an illegal
+ * access. If the stream is being captured then, the memory is unmapped after the capture.
+ *
+ * The memory belongs to no context: it stays when a context is reset. What `cushim_resource_allocate` gave and nobody
+ * freed goes with the resource.
+ *
+ * @param[in] device The device.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] resource The resource.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for what this device or driver does not offer (`cushim_device_supports`
+ *   "virtual-memory"); `CUSHIM_ERROR_INVALID_ARGUMENT` for options that contradict each other, and for a peer that
+ *   does not exist or cannot reach the device, with its number as the error's `item`.
+ * @driver none
+ */
+cushim_status cushim_resource_create_virtual(cushim_device device,
+                                             const struct cushim_virtual_options *options,
+                                             cushim_resource *resource);
+
+/*
+ * Creates a buffer of at least so many bytes that begins with another one's memory: at the same address if the driver
+ * grants the next addresses, otherwise elsewhere. Nothing is copied.
+ *
+ * The old buffer stays unchanged and shares its memory with the new one; graph nodes, execs and exported tensors keep
+ * the addresses that they have. If the old buffer has so many bytes already, the new one has the same size, and the
+ * driver is not called. A failed call changes nothing.
+ *
+ * @param[in] buffer The old buffer, of a virtual resource. Its deallocation stream is that of the new one, too.
+ * @param[in] bytes The size in bytes, which is rounded up to the granularity.
+ * @param[in, nullable] options Options of the added memory. NULL: those of the resource.
+ * @param[out, owned] grown The new buffer.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource, and for what the device does not offer;
+ *   `CUSHIM_ERROR_INVALID_ARGUMENT` for 0 bytes, for a buffer that sleeps, and for options that contradict each
+ *   other; `CUDA_ERROR_OUT_OF_MEMORY`.
+ * @driver none
+ */
+cushim_status cushim_buffer_grow(cushim_buffer buffer,
+                                 size_t bytes,
+                                 const struct cushim_virtual_options *options,
+                                 cushim_buffer *grown);
+
+/*
+ * Gives a buffer's memory back to the driver and keeps its addresses, after the stream has done its work so far.
+ *
+ * Until `cushim_buffer_wake`, operations with the buffer and launches of execs that keep it are refused by name. Graphs
+ * and execs with it stay as they are, and work again afterwards. Work in other streams that uses the memory must be
+ * done, and what has only the address must not use it: that would be an illegal access.
+ *
+ * @param[in] buffer The buffer, of a virtual resource.
+ * @param[in] stream The stream.
+ * @param[in, flags(cushim_sleep_flags)] flags Flags.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that
+ *   is being captured (the capture stays valid), for a buffer that sleeps, and for one whose memory another buffer
+ *   shares because one of them grew from the other; `CUSHIM_ERROR_OUT_OF_MEMORY` if the host has no room for the
+ *   contents.
+ * @driver none
+ * @sync stream
+ */
+cushim_status cushim_buffer_sleep(cushim_buffer buffer,
+                                  cushim_stream stream,
+                                  uint32_t flags);
+
+/*
+ * Gives a buffer that sleeps memory again, at the same addresses, with the contents that were kept. Otherwise its
+ * contents are undefined. If the call fails, the buffer sleeps as before.
+ *
+ * @param[in] buffer The buffer.
+ * @param[in] stream The stream in which the contents are copied.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that
+ *   is being captured (the capture stays valid), and for a buffer that does not sleep; `CUDA_ERROR_OUT_OF_MEMORY`.
+ * @driver none
+ * @sync stream
+ */
+cushim_status cushim_buffer_wake(cushim_buffer buffer,
+                                 cushim_stream stream);
+
+/*
+ * Tells whether a buffer sleeps.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out] asleep Receives 1 or 0.
+ */
+cushim_status cushim_buffer_get_asleep(cushim_buffer buffer, int32_t *asleep);
 
 /*
  * Exports a buffer as a DLPack tensor. The tensor keeps the buffer alive until its deleter is called.

@@ -228,6 +228,26 @@ void resources(cushim::driver_ref driver, cushim::device_ref device, cushim::str
   CHECK(same(pool.driver(), driver));
 }
 
+void virtual_memory(cushim::device_ref device, cushim::stream_ref stream) {
+  cushim::virtual_options options;
+  options.shareable = CUSHIM_SHAREABLE_POSIX_FD;
+  const cushim::resource resource = cushim::resource::virtual_memory(device, options);
+  CHECK(resource.kind() == CUSHIM_RESOURCE_VIRTUAL);
+  const cushim::buffer small = resource.allocate(stream, 1);
+  stream.fill<std::uint8_t>(small, 5);
+  const cushim::buffer large = small.grow(2 * small.size()), same = small.grow(1, options);
+  CHECK(large.size() == 2 * small.size() && same.pointer() == small.pointer());
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, large.sleep(stream));
+  const cushim::buffer alone = resource.allocate(stream, 1);
+  alone.sleep(stream, true);
+  CHECK(alone.asleep());
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.fill<std::uint8_t>(alone, 5));
+  alone.wake(stream);
+  CHECK(!alone.asleep());
+  options.peers = {0};
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::resource::virtual_memory(device, options));
+}
+
 void run() {
   const cushim::driver driver = cushim::driver::open();
   const cushim::device_ref device = driver.get_device(0);
@@ -244,6 +264,7 @@ void run() {
   if (check::version() >= 12000) memory_operations(context, stream); // before, the kernel module has to enable them
   buffers(driver, device, context, stream);
   resources(driver, device, stream);
+  virtual_memory(device, stream);
   stream.sync();
 }
 

@@ -83,6 +83,18 @@ class buffer_ref : public detail::ref<cushim_buffer> {
 
   // A buffer of the same size from the same resource, with the same contents, in stream order.
   [[nodiscard]] result<buffer> copy(stream_ref stream) const;
+  // A buffer of at least so many bytes that begins with this one's memory, which stays as it is; of virtual memory.
+  [[nodiscard]] result<buffer> grow(std::size_t bytes) const;
+  // The same with options of the added memory.
+  [[nodiscard]] result<buffer> grow(std::size_t bytes, const virtual_options &options) const;
+  // Gives the memory back to the driver, keeps the addresses, and the contents if that is asked; of virtual memory.
+  result<void> sleep(stream_ref stream, bool keep_contents = false) const {
+    const std::uint32_t flags = keep_contents ? static_cast<std::uint32_t>(CUSHIM_SLEEP_KEEP_CONTENTS) : 0;
+    return detail::done(cushim_buffer_sleep(get(), stream.get(), flags));
+  }
+  // Gives it memory again.
+  result<void> wake(stream_ref stream) const { return detail::done(cushim_buffer_wake(get(), stream.get())); }
+  [[nodiscard]] result<bool> asleep() const { return detail::ask<bool, std::int32_t>(cushim_buffer_get_asleep, get()); }
   // Advice on a buffer of managed memory.
   [[nodiscard]] result<managed_memory> managed() const;
   // A tensor that keeps the buffer: a DLManagedTensorVersioned, or a DLManagedTensor, whose deleter is called once.
@@ -172,6 +184,13 @@ result<host_view<T>> buffer_ref::host() const {
                       host_view<T>(reinterpret_cast<T *>(static_cast<std::uintptr_t>(pointer)), bytes / sizeof(T)));
 }
 
+inline result<buffer> buffer_ref::grow(std::size_t bytes) const {
+  return detail::ask<buffer, cushim_buffer>(cushim_buffer_grow, get(), bytes, nullptr);
+}
+inline result<buffer> buffer_ref::grow(std::size_t bytes, const virtual_options &options) const {
+  const cushim_virtual_options raw = options.get();
+  return detail::ask<buffer, cushim_buffer>(cushim_buffer_grow, get(), bytes, &raw);
+}
 inline result<buffer> buffer_ref::copy(stream_ref stream) const {
   return detail::ask<buffer, cushim_buffer>(cushim_buffer_create_copy, get(), stream.get());
 }

@@ -37,6 +37,41 @@ struct managed_options {
   location pool_location;
 };
 
+// Virtual memory. Zeros are the defaults.
+struct virtual_options {
+  // Unset for the device's own memory.
+  cushim::location location;
+  // Sizes are multiples of the least granularity, not of the recommended one.
+  bool least_granularity = false;
+  // Network adapters reach the memory by GPUDirect RDMA.
+  bool gpu_direct_rdma = false;
+  // How other processes can have the memory.
+  cushim_shareable shareable = CUSHIM_SHAREABLE_NONE;
+  // A power of two; 0 for the granularity.
+  std::size_t alignment = 0;
+  // Where the driver is asked to put the first addresses; 0 for any.
+  address address_hint = 0;
+  cushim_virtual_access access = CUSHIM_VIRTUAL_READ_WRITE, peer_access = CUSHIM_VIRTUAL_READ_WRITE;
+  // Ordinals of other devices that use the memory.
+  std::vector<std::int32_t> peers;
+
+  // The options of the C interface, valid while these are.
+  [[nodiscard]] cushim_virtual_options get() const {
+    cushim_virtual_options raw = cushim_options_of<cushim_virtual_options>();
+    raw.location = *location.get();
+    if (least_granularity) raw.flags |= static_cast<std::uint32_t>(CUSHIM_VIRTUAL_LEAST_GRANULARITY);
+    if (gpu_direct_rdma) raw.flags |= static_cast<std::uint32_t>(CUSHIM_VIRTUAL_GPU_DIRECT_RDMA);
+    raw.shareable = shareable;
+    raw.alignment = alignment;
+    raw.address_hint = address_hint;
+    raw.access = access;
+    raw.peer_access = peer_access;
+    raw.peers = peers.empty() ? nullptr : peers.data();
+    raw.peer_count = peers.size();
+    return raw;
+  }
+};
+
 // A source of memory.
 class resource_ref : public detail::ref<cushim_resource> {
  public:
@@ -203,6 +238,11 @@ class [[nodiscard]] resource
   // Device memory that is allocated and freed synchronously.
   [[nodiscard]] static result<resource> device(context_ref context) {
     return detail::ask<resource, cushim_resource>(cushim_resource_create_device, context.get());
+  }
+  // Virtual memory, whose buffers grow and sleep.
+  [[nodiscard]] static result<resource> virtual_memory(device_ref device, const virtual_options &options = {}) {
+    const cushim_virtual_options raw = options.get();
+    return detail::ask<resource, cushim_resource>(cushim_resource_create_virtual, device.get(), &raw);
   }
   // Memory of graphs, for streams under capture.
   [[nodiscard]] static result<resource> graph(device_ref device) {

@@ -184,5 +184,14 @@ class Device(DeviceBase, of=True):
         options.choice, options.max_size, options.handle_types = choice, max_size, handle_types
         return made("resource", lib.cushim_resource_create_device_pool, self._h, options)
 
+    def create_virtual_resource(self, **options: Any) -> Resource:
+        """Virtual memory, whose buffers grow and sleep. `location` is None for the device's, or a pair of a `LocationKind` and a
+        number; `flags` are `VirtualFlags`, `shareable` is a `Shareable`, `access` and `peer_access` are `VirtualAccess`, `peers`
+        are ordinals; `alignment` and `address_hint` are about addresses."""
+        from ._memory import virtual_options
+
+        given, _peers = virtual_options(options)
+        return made("resource", lib.cushim_resource_create_virtual, self._h, given)
+
 
 __all__ = ["Device", "Driver"]

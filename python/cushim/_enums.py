@@ -323,6 +323,8 @@ class ResourceKind(IntEnum):
     """Memory of graphs, allocated in streams under capture."""
     ARENA = 9
     """A block of device memory that graphs share."""
+    VIRTUAL = 10
+    """Virtual memory."""
 
 
 class PoolChoice(IntEnum):
@@ -376,6 +378,44 @@ class PoolAttribute(IntEnum):
     """The bytes that are allocated from the pool. Read-only."""
     USED_HIGH = 8
     """The most bytes that were ever allocated from it. Can be set to 0, which starts anew."""
+
+
+class VirtualAccess(IntEnum):
+    """`virtual_access`. What a device may do with virtual memory."""
+
+    READ_WRITE = 0
+    """Read it and write it."""
+    READ = 1
+    """Read it."""
+    NO_ACCESS = 2
+    """Nothing."""
+
+
+class Shareable(IntEnum):
+    """`shareable`. How virtual memory can be shared with other processes."""
+
+    NONE = 0
+    """Not at all."""
+    POSIX_FD = 1
+    """By a file descriptor (Linux)."""
+    FABRIC = 2
+    """By a fabric handle, on a device that has a fabric. CUDA 12.3."""
+
+
+class VirtualFlags(IntFlag):
+    """`virtual_flags`. Flags of virtual memory."""
+
+    LEAST_GRANULARITY = 1
+    """Sizes are multiples of the least granularity, not of the recommended one."""
+    GPU_DIRECT_RDMA = 2
+    """Network adapters reach the memory by GPUDirect RDMA."""
+
+
+class SleepFlags(IntFlag):
+    """`sleep_flags`. Flags of `buffer_sleep`."""
+
+    KEEP_CONTENTS = 1
+    """The contents are copied to the host, and back when the buffer wakes. Otherwise they are lost."""
 
 
 class DlpackFlags(IntFlag):
@@ -994,10 +1034,14 @@ __all__ = [
     "RangeKind",
     "RegisterFlags",
     "ResourceKind",
+    "Shareable",
+    "SleepFlags",
     "SourceAccess",
     "StatusCode",
     "StreamFlags",
     "StreamKind",
     "SymbolStatus",
     "TableKind",
+    "VirtualAccess",
+    "VirtualFlags",
 ]

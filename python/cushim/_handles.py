@@ -544,6 +544,23 @@ class BufferBase(Object):
     def stream(self, value: Stream) -> None:
         check(lib.cushim_buffer_set_stream(self._h, handle(value, StreamBase, "stream")))
 
+    def sleep(self, stream: Stream, flags: int = 0) -> None:
+        """Gives a buffer's memory back to the driver and keeps its addresses, after the stream has done its work
+        so far."""
+        check(lib.cushim_buffer_sleep(self._h, handle(stream, StreamBase, "stream"), flags))
+
+    def wake(self, stream: Stream) -> None:
+        """Gives a buffer that sleeps memory again, at the same addresses, with the contents that were kept.
+        Otherwise its contents are undefined. If the call fails, the buffer sleeps as before."""
+        check(lib.cushim_buffer_wake(self._h, handle(stream, StreamBase, "stream")))
+
+    @property
+    def asleep(self) -> int:
+        """Tells whether a buffer sleeps."""
+        asleep = ffi.new("int32_t *")
+        check(lib.cushim_buffer_get_asleep(self._h, asleep))
+        return asleep[0]
+
 
 class LibraryBase(Object):
     """Loaded code with its kernels and variables. It is unloaded when its last handle and the last of its kernels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._endpoint import Part
 from ._handles import BufferBase, ResourceBase, StreamBase
-from ._object import borrowed, check, Closing, ffi, handle, lib, made, owned, perhaps
+from ._object import borrowed, check, Closing, ffi, handle, lib, made, owned, perhaps, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +95,12 @@ class Buffer(BufferBase, Closing, of=True):
         """A copy of the buffer, of the same resource, in stream order."""
         return made("buffer", lib.cushim_buffer_create_copy, self._h, handle(stream, StreamBase, "stream"))
 
+    def grow(self, bytes: int, **options: Any) -> Buffer:
+        """A buffer of at least so many bytes that begins with the memory of this one, which stays as it is; of virtual memory. The options
+        are those of `Device.create_virtual_resource`, by default of the resource."""
+        given, _peers = virtual_options(options) if options else (ffi.NULL, None)
+        return made("buffer", lib.cushim_buffer_grow, self._h, bytes, given)
+
     def host(self) -> memoryview:
         """The bytes of memory that the host can use: page-locked or managed. The view keeps the buffer alive. Work that
         writes them must be done, as after `stream.synchronize()`."""
@@ -119,6 +125,21 @@ class Buffer(BufferBase, Closing, of=True):
         from ._dlpack import device_of
 
         return device_of(self)
+
+
+def virtual_options(given: Dict[str, Any]) -> Tuple[Any, Any]:
+    """The options of virtual memory, and what they point to, which the caller keeps."""
+    options = sized("cushim_virtual_options")
+    location = given.pop("location", None)
+    if location is not None:
+        options.location.kind, options.location.id = location
+    peers = ffi.new("int32_t[]", list(given.pop("peers", ())))
+    options.peers, options.peer_count = peers if len(peers) else ffi.NULL, len(peers)
+    for name in ("flags", "shareable", "alignment", "address_hint", "access", "peer_access"):
+        setattr(options, name, given.pop(name, 0))
+    if given:
+        raise TypeError(f"virtual memory has no option {next(iter(given))!r}")
+    return options, peers
 
 
 # DLPack's code of each kind of NumPy's types.

@@ -199,3 +199,27 @@ def test_a_stream_of_another_library(context, stream):
     assert context.wrap_stream(2) == context.per_thread_stream
     with pytest.raises(TypeError, match="__cuda_stream__"):
         context.wrap_stream("stream")
+
+
+def test_virtual_memory_grows_and_sleeps(device, stream):
+    resource = device.create_virtual_resource(shareable=cushim.Shareable.POSIX_FD)
+    assert resource.kind == cushim.ResourceKind.VIRTUAL
+    small = resource.allocate(stream, 5)
+    assert small.size == 2 << 20
+    stream.fill(small, 7)
+    large = small.grow(4 << 20)
+    assert large.size == 4 << 20 and small.size == 2 << 20
+    small.close()
+    large.sleep(stream, cushim.SleepFlags.KEEP_CONTENTS)
+    assert large.asleep
+    with pytest.raises(cushim.CushimError, match="sleeps"):
+        stream.fill(large, 1)
+    large.wake(stream)
+    host = bytearray(16)
+    stream.copy(host, large[0:16])
+    stream.synchronize()
+    assert host == b"\x07" * 16 and not large.asleep
+    with pytest.raises(TypeError, match="no option 'size'"):
+        device.create_virtual_resource(size=3)
+    with pytest.raises(cushim.CushimError, match="no peer of its own"):
+        device.create_virtual_resource(peers=[0])

@@ -38,6 +38,8 @@ pub mod callback;
 pub mod resource;
 
 pub mod buffer;
+pub mod virtual_memory;
+
 pub mod dlpack;
 
 pub mod kernel;

@@ -26,6 +26,7 @@
 // | `pinned` | page-locked host memory |
 // | `registration` | the caller's own host memory, page-locked |
 // | `resource` | where memory comes from: pools, the driver directly, the caller's own functions |
+// | `virtual_memory` | addresses and the memory behind them, each for itself |
 // | `buffer` | memory that frees itself |
 
 mod buffer;
@@ -34,9 +35,10 @@ mod host;
 mod pinned;
 mod registration;
 mod resource;
+mod virtual_memory;
 
 pub use crate::pointer::{DevicePointer, PointerAttributes};
-pub use buffer::{Buffer, Home};
+pub use buffer::{Buffer, Contents, Home};
 pub use device::DeviceMemory;
 pub use pinned::{PinnedMemory, PinnedOptions};
 pub use registration::{Registration, RegistrationOptions};
@@ -44,6 +46,8 @@ pub use resource::{
     Allocator, DevicePoolOptions, ManagedResourceOptions, PinnedForm, PinnedResourceOptions, PoolAttribute,
     PoolChoice, Properties, Resource, ResourceKind,
 };
+
+pub use virtual_memory::{Access, ShareableHandle, VirtualOptions};
 
 use crate::object::error::Subject;
 use std::fmt;

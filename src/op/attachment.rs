@@ -20,7 +20,7 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::user_object::RawUserObject;
 use crate::object::callback::{hand_over, is_worker};
 use crate::object::handle::forked;
-use crate::op::node::Holds;
+use crate::op::node::{Hold, Holds};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::ffi::c_void;
@@ -95,6 +95,11 @@ impl Version {
     /// Whether whoever has this keeps something by it.
     pub(crate) fn keeps(&self) -> bool {
         matches!(&self.0, KeptBy::Owner(content) if !content.lock().is_empty())
+    }
+
+    /// What of the things that are kept answers something, if one does.
+    pub(crate) fn find<T>(&self, ask: impl Fn(&Hold) -> Option<T>) -> Option<T> {
+        self.with(|bundle| bundle.find(ask)).flatten()
     }
 
     /// Has the driver keep something more, as long as it keeps this; gives it back if it does not.

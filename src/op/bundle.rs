@@ -1,6 +1,6 @@
 //! What is kept alive for nodes: by an object of the driver's, or for one.
 
-use super::node::{For, Holds};
+use super::node::{For, Hold, Holds};
 use smallvec::{SmallVec, smallvec};
 use std::any::Any;
 use std::sync::Arc;
@@ -74,6 +74,12 @@ impl Bundle {
     /// What is kept, for whichever node; what was added goes at once.
     pub(crate) fn into_holds(self) -> impl Iterator<Item = Holds> {
         self.named.into_iter().map(|named| named.holds).chain(self.rest)
+    }
+
+    /// What of the things that are kept for nodes answers something, if one does.
+    pub(crate) fn find<T>(&self, ask: impl Fn(&Hold) -> Option<T>) -> Option<T> {
+        let named = self.named.iter().map(|named| &named.holds);
+        named.chain(&self.rest).find_map(|holds| holds.find(&ask))
     }
 
     /// Keeps something more.

@@ -89,7 +89,7 @@ pub use memory_operations::{MemoryAction, MemoryOperation, MemoryOperations};
 pub use memset::{Memset, Value};
 pub use node::NodeOperation;
 pub use node::allocation::{Empty, GraphAllocation};
-pub(crate) use operand::{ConditionOperand, Held, Operand, check_operand};
+pub(crate) use operand::{ConditionOperand, Held, Operand, any_asleep, check_operand, one_awoke, one_sleeps};
 pub use region::{Extent, Region};
 
 use crate::context::Context;

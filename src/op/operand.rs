@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::driver::Driver;
 use crate::object::error::{Error, Status, Subject};
 use std::any::Any;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
 /// An object that an operation can use, and that has to live until the operation is done.
@@ -13,12 +14,37 @@ pub(crate) trait Operand: Subject + Any + Send + Sync {
 
     /// The context with which it ends; `None` if it ends with none.
     fn context(&self) -> Option<&Arc<Context>>;
+
+    /// Refuses an object whose memory was given back for a while.
+    fn check_awake(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Objects without their memory, in the process: nearly always none, so that nobody has to ask which.
+static ASLEEP: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn one_sleeps() {
+    ASLEEP.fetch_add(1, Relaxed);
+}
+
+pub(crate) fn one_awoke() {
+    ASLEEP.fetch_sub(1, Relaxed);
+}
+
+/// Whether any object is without its memory.
+#[inline]
+pub(crate) fn any_asleep() -> bool {
+    ASLEEP.load(Relaxed) > 0
 }
 
 /// Refuses an object of another driver than the operation's, and one that was destroyed with its context: driver 580 crashes
 /// on memory of a context that was reset (measured).
 #[inline]
 pub(crate) fn check_operand(operand: &dyn Operand, at: &Context) -> Result<(), Error> {
+    if any_asleep() {
+        operand.check_awake()?;
+    }
     if let Some(context) = operand.context() {
         if context.driver() == at.driver() {
             return check_of_call(context, at, operand);

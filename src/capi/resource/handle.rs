@@ -46,6 +46,8 @@ pub enum cushim_resource_kind {
     CUSHIM_RESOURCE_GRAPH = 8,
     /// A block of device memory that graphs share.
     CUSHIM_RESOURCE_ARENA = 9,
+    /// Virtual memory.
+    CUSHIM_RESOURCE_VIRTUAL = 10,
 }
 
 /// Who can use memory, and how.
@@ -155,6 +157,7 @@ fn kind_number(kind: ResourceKind) -> cushim_resource_kind {
         ResourceKind::Custom => cushim_resource_kind::CUSHIM_RESOURCE_CUSTOM,
         ResourceKind::Graph => cushim_resource_kind::CUSHIM_RESOURCE_GRAPH,
         ResourceKind::Arena => cushim_resource_kind::CUSHIM_RESOURCE_ARENA,
+        ResourceKind::Virtual => cushim_resource_kind::CUSHIM_RESOURCE_VIRTUAL,
     }
 }
 

@@ -9,10 +9,11 @@ use crate::graph::by_node::ByNode;
 use crate::graph::definition::{State, Tree};
 use crate::graph::ids::{GraphId, NodeId};
 use crate::graph::state::note;
-use crate::object::error::{Error, Subject};
+use crate::memory::Buffer;
+use crate::object::error::{Error, Status, Subject};
 use crate::op::attachment::Version;
 use crate::op::bundle::Bundle;
-use crate::op::node::{Holds, Parameters};
+use crate::op::node::{Hold, Holds, Parameters};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -174,6 +175,24 @@ impl Held {
     #[inline]
     pub(super) fn check(&self, object: &dyn Subject) -> Result<(), Error> {
         self.contexts.iter().try_for_each(|context| context.check_still_there(object))
+    }
+
+    /// Refuses to launch what uses a buffer that sleeps.
+    #[cold]
+    pub(super) fn check_awake(&self, object: &dyn Subject) -> Result<(), Error> {
+        let asleep = |hold: &Hold| {
+            let buffer = hold.downcast_ref::<Buffer>()?;
+            buffer.is_asleep().then(|| buffer.to_string())
+        };
+        let Some(buffer) =
+            self.versions.iter().chain(self.all_own()).find_map(|version| version.find(asleep))
+        else {
+            return Ok(());
+        };
+        let refusal = format!(
+            "{object} uses {buffer}, which sleeps: it has addresses and no memory; call cushim_buffer_wake before the launch"
+        );
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object))
     }
 
     /// The same for a launch in a stream, whose own context the caller has looked at: only of others is the driver asked, so that a launch costs

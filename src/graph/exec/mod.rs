@@ -49,7 +49,7 @@ use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::native;
 use crate::op::node::{Holds, KeptMemory, Parameters};
-use crate::op::why_no_values;
+use crate::op::{any_asleep, why_no_values};
 use crate::stream::Stream;
 use held::Held;
 use launches::Launches;
@@ -280,6 +280,9 @@ impl Exec {
                 return Err(self.not_launched(&state));
             };
             held.check_launched(stream.context(), self)?;
+            if any_asleep() {
+                held.check_awake(self)?;
+            }
             // SAFETY: the caller vouches for the nodes; the stream is alive.
             let launched = unsafe { raw.launch(stream.raw().handle()) };
             match launched {

@@ -5,13 +5,16 @@
 //! | `known` | what is known of the memory once and for all |
 //! | `order` | the stream in whose order a buffer's memory is freed |
 //! | `wrap` | memory of others' |
+//! | `virtual_memory` | buffers that grow and sleep |
 //! | `release` | what happens when the last hold on a buffer goes |
 
 mod known;
 mod order;
 mod release;
+mod virtual_memory;
 mod wrap;
 
+pub use virtual_memory::Contents;
 pub use wrap::Home;
 
 use super::{Block, DevicePointer, PointerAttributes, Properties, Resource};
@@ -96,9 +99,10 @@ impl Buffer {
         bytes: usize,
         stream: Option<Arc<Stream>>,
     ) -> Result<Arc<Self>, Error> {
+        let bytes = resource.rounded(bytes)?;
         let pointer = resource.allocate_outside(bytes, stream.as_ref())?;
         let known = Known::of_resource(&resource, pointer, stream.as_ref());
-        let recorded = stream.filter(|_| resource.properties().stream_ordered);
+        let recorded = stream.filter(|_| resource.records_stream());
         Ok(Self::new(None, pointer, bytes, known, Home::Resource(resource), recorded))
     }
 
@@ -322,7 +326,7 @@ impl Buffer {
             return Ok(Standing::ContextGone);
         }
         // Who names a stream under capture means what is captured there; the one that is recorded is perhaps captured by chance.
-        if !is_named && resource.waits_for_capture(stream) {
+        if (!is_named || resource.is_virtual()) && resource.waits_for_capture(stream) {
             return Ok(Standing::Unknown);
         }
         resource.refuse_capture_if_known(stream)?;
@@ -408,6 +412,10 @@ impl Operand for Buffer {
 
     fn context(&self) -> Option<&Arc<Context>> {
         self.known.origin.as_ref()
+    }
+
+    fn check_awake(&self) -> Result<(), Error> {
+        self.refuse_asleep()
     }
 }
 

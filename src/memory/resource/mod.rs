@@ -13,6 +13,7 @@
 //! | `synchronous` | device memory that comes and goes at once |
 //! | `graph` | memory of graphs |
 //! | `arena` | one block for many graphs |
+//! | `virtual_memory` | memory with addresses of its own, which grows and sleeps |
 //! | `custom` | the caller's own |
 //! | `default` | the resource of a device |
 
@@ -29,6 +30,7 @@ mod pool;
 mod properties;
 mod remains;
 mod stranded;
+mod virtual_memory;
 
 pub(crate) use arena::ArenaBlock;
 pub use attributes::PoolAttribute;
@@ -96,6 +98,7 @@ enum Source {
     Device(device::Synchronous),
     Graph(graph::GraphMemory),
     Arena(arena::Arena),
+    Virtual(virtual_memory::Virtual),
     Custom(Box<dyn Allocator>),
 }
 
@@ -118,6 +121,8 @@ pub enum ResourceKind {
     Graph,
     /// A block of device memory that graphs share.
     Arena,
+    /// Virtual memory.
+    Virtual,
     /// The caller's own.
     Custom,
 }
@@ -206,6 +211,7 @@ impl Resource {
             Source::Device(_) => ResourceKind::Device,
             Source::Graph(_) => ResourceKind::Graph,
             Source::Arena(_) => ResourceKind::Arena,
+            Source::Virtual(_) => ResourceKind::Virtual,
             Source::Custom(_) => ResourceKind::Custom,
         }
     }
@@ -237,7 +243,7 @@ impl Resource {
             Source::Managed(source) => Some(source.context()),
             Source::Device(source) => Some(source.context()),
             Source::Arena(source) => Some(source.context()),
-            Source::Pool(_) | Source::Graph(_) | Source::Custom(_) => None,
+            Source::Pool(_) | Source::Graph(_) | Source::Virtual(_) | Source::Custom(_) => None,
         }
     }
 
@@ -279,6 +285,7 @@ impl Resource {
             (Source::Pinned(source), _) => source.allocate(bytes),
             (Source::Managed(source), _) => source.allocate(bytes),
             (Source::Device(source), _) => source.allocate(bytes),
+            (Source::Virtual(source), _) => source.allocate(bytes),
             (Source::Custom(allocator), stream) => allocator.allocate(bytes, stream),
         };
         result.map_err(|mut failure| {
@@ -342,21 +349,22 @@ impl Resource {
         stream: Option<&Arc<Stream>>,
         standing: Standing,
     ) -> Result<(), Error> {
-        let wait = stream.filter(|_| !self.properties.stream_ordered);
-        let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
-        if let (Source::Pool(_), Standing::Unknown | Standing::ContextGone, Some(stream)) =
-            (&self.source, standing, stream)
+        if let Some(stream) = stream
+            && (self.is_virtual() || self.is_pool() && standing != Standing::There)
             && stream.is_capturing().unwrap_or(false)
         {
             // SAFETY: as the caller vouches.
             unsafe { self.free_after_capture(pointer, bytes, stream) };
             return Ok(());
         }
+        let wait = stream.filter(|_| !self.properties.stream_ordered);
+        let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
         // SAFETY: as the caller vouches.
         unsafe { self.free_now(pointer, bytes, stream) }.and(waited)
     }
 
-    /// Frees memory of a pool in a stream that is being captured, once that is over: it must not become part of the graph.
+    /// Frees memory of a pool in a stream that is being captured, once that is over: it must not become part of the graph. Virtual memory
+    /// waits for the stream, which would end the capture.
     ///
     /// # Safety
     /// As for [`free`](Self::free).
@@ -376,7 +384,9 @@ impl Resource {
             let stand_in = is_gone.then(|| stand_in_for(stream.context(), None)).transpose();
             // SAFETY: as the caller vouches; this is reached once.
             let freed = stand_in.and_then(|stand_in| unsafe {
-                resource.free_now(pointer, bytes, Some(stand_in.as_ref().unwrap_or(&stream)))
+                let stream = stand_in.as_ref().unwrap_or(&stream);
+                let waited = if resource.is_virtual() { stream.synchronize() } else { Ok(()) };
+                resource.free_now(pointer, bytes, Some(stream)).and(waited)
             });
             let freed = forgiven_if_corrupted(freed);
             report(&resource.driver, freed.map_err(|failure| leaked(failure, &resource, pointer, bytes)));
@@ -409,6 +419,9 @@ impl Resource {
                 (Source::Pinned(source), _) => source.free(pointer, &block),
                 (Source::Managed(source), _) => source.free(pointer, &block),
                 (Source::Device(source), _) => source.free(pointer, &block),
+                (Source::Virtual(source), _) => {
+                    return source.free(pointer, bytes).map_err(|failure| failure.about(self));
+                }
                 (Source::Custom(allocator), stream) => return allocator.free(pointer, bytes, stream),
             }
         };
@@ -421,6 +434,11 @@ impl Resource {
 
     pub(super) fn is_custom(&self) -> bool {
         matches!(self.source, Source::Custom(_))
+    }
+
+    /// Whether the stream of an allocation is the first deallocation stream.
+    pub(super) fn records_stream(&self) -> bool {
+        self.properties.stream_ordered || self.is_virtual()
     }
 
     /// Whether memory is freed once the deallocation stream was waited for.
@@ -447,7 +465,8 @@ impl Resource {
 
     /// Whether memory is freed only once the capture of this stream is over.
     pub(super) fn waits_for_capture(&self, stream: &Stream) -> bool {
-        matches!(self.source, Source::Pool(_)) && stream.is_capturing().unwrap_or(false)
+        let waits = matches!(self.source, Source::Pool(_) | Source::Virtual(_));
+        waits && stream.is_capturing().unwrap_or(false)
     }
 
     /// Refuses a stream that is being captured, if the resource is stream-ordered. That nobody knows is no refusal.
@@ -509,6 +528,7 @@ impl ResourceKind {
             Self::Device => "device resource",
             Self::Graph => "graph resource",
             Self::Arena => "arena",
+            Self::Virtual => "virtual resource",
             Self::Custom => "custom resource",
         }
     }
@@ -519,6 +539,7 @@ impl ResourceKind {
             Self::DevicePool | Self::Device | Self::Graph | Self::Arena => "device memory",
             Self::PinnedPool | Self::Pinned => "page-locked memory",
             Self::Managed | Self::ManagedPool => "managed memory",
+            Self::Virtual => "virtual memory",
             Self::Custom => "custom memory",
         }
     }

@@ -113,6 +113,11 @@ impl Holds {
         self.0.iter().any(|(of, _)| *of == For::Object(slot))
     }
 
+    /// What of the things that are kept answers something, if one does.
+    pub(crate) fn find<T>(&self, ask: impl Fn(&Hold) -> Option<T>) -> Option<T> {
+        self.0.iter().find_map(|(_, hold)| ask(hold))
+    }
+
     /// What is kept for this.
     pub(crate) fn of(&self, whose: For) -> Option<&Hold> {
         self.0.iter().find(|(of, _)| *of == whose).map(|(_, hold)| hold)

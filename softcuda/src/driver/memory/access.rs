@@ -28,8 +28,8 @@ pub(crate) fn is_in_reach(memory: &Allocation, address: usize) -> bool {
 /// What a context may do with memory at an address of it, without a copy.
 pub(crate) fn access(from: &Activation, memory: &Allocation, address: usize) -> CUmemAccess_flags {
     match &memory.kind {
-        Kind::Reserved(reserved) => {
-            let mapping = address.checked_sub(memory.address).and_then(|offset| reserved.mapping(offset));
+        Kind::Reserved(_) => {
+            let mapping = memory.mapping(address);
             let place = Location::Device(from.device());
             mapping.map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |(_, mapping)| mapping.access_from(place))
         }

@@ -4,7 +4,7 @@ use super::location::Location;
 use super::table::{self, Allocation, Kind};
 use super::vmm::physical::Physical;
 use super::vmm::properties::GRANULARITY;
-use super::vmm::reserved::Reserved;
+use super::vmm::reserved::{self, Reserved};
 use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{
@@ -22,18 +22,6 @@ use std::sync::Arc;
 /// The reservation that an address lies in.
 fn reservation(address: usize) -> Option<Arc<Allocation>> {
     table::find_reserved(address)
-}
-
-/// What a part of a reservation is: the reservation, and where the part begins; refuses what is not wholly in one.
-fn part(address: CUdeviceptr_v2, size: usize) -> Result<(Arc<Allocation>, usize), CUresult> {
-    let address = address as usize;
-    let found = reservation(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    let offset = address - found.address;
-    if size > found.size - offset { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok((found, offset)) }
-}
-
-fn reserved(allocation: &Allocation) -> Result<&Reserved, CUresult> {
-    allocation.reserved().ok_or(CUDA_ERROR_INVALID_VALUE)
 }
 
 pub(crate) fn cuMemAddressReserve(
@@ -59,7 +47,8 @@ pub(crate) fn cuMemAddressReserve(
 /// Only the whole, and only when nothing is mapped there (measured).
 pub(crate) fn cuMemAddressFree(ptr: CUdeviceptr_v2, size: usize) -> Answer {
     let found = reservation(ptr as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    if found.address != ptr as usize || found.size != size || !reserved(&found)?.close() {
+    let is_whole = found.address == ptr as usize && found.size == size;
+    if !is_whole || !found.reserved().is_some_and(Reserved::close) {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     let removed = table::remove(found.address, |kind| matches!(kind, Kind::Reserved(_)));
@@ -75,20 +64,18 @@ pub(crate) fn cuMemMap(
     handle: CUmemGenericAllocationHandle_v1,
     flags: u64,
 ) -> Answer {
-    let memory = Physical::of(handle)?;
-    let (found, at) = part(ptr, size)?;
-    if size == 0 || flags != 0 || !at.is_multiple_of(GRANULARITY) {
+    let (memory, at) = (Physical::of(handle)?, ptr as usize);
+    if size == 0 || flags != 0 || !at.is_multiple_of(GRANULARITY) || reservation(at).is_none() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     if offset != 0 || size != memory.memory.size() {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
-    reserved(&found)?.map(at, memory)
+    reserved::map(at, memory)
 }
 
 pub(crate) fn cuMemUnmap(ptr: CUdeviceptr_v2, size: usize) -> Answer {
-    let (found, at) = part(ptr, size)?;
-    reserved(&found)?.unmap(at, size)
+    reserved::unmap(ptr as usize, size)
 }
 
 pub(crate) fn cuMemSetAccess(
@@ -100,14 +87,13 @@ pub(crate) fn cuMemSetAccess(
     if count == 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let (found, at) = part(ptr, size)?;
     let mut access = Vec::new();
     for i in 0..count {
         let entry = desc.item(i)?;
         let place = Location::of(entry.location).map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
         access.push((place, flags(entry.flags)?));
     }
-    reserved(&found)?.set_access(at, size, &access)
+    reserved::set_access(ptr as usize, size, &access)
 }
 
 fn flags(flags: CUmemAccess_flags) -> Result<CUmemAccess_flags, CUresult> {
@@ -122,8 +108,7 @@ fn flags(flags: CUmemAccess_flags) -> Result<CUmemAccess_flags, CUresult> {
 pub(crate) fn cuMemGetAccess(flags: Out<u64>, location: In<CUmemLocation>, ptr: CUdeviceptr_v2) -> Answer {
     flags.check()?;
     let place = Location::of(location.get()?).map_err(|_| CUDA_ERROR_INVALID_DEVICE)?;
-    let (found, at) = part(ptr, 1)?;
-    let (_, mapping) = reserved(&found)?.mapping(at).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    let (_, mapping) = reserved::mapping(ptr as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     flags.set(mapping.access_from(place).0 as u64)
 }
 
@@ -132,8 +117,7 @@ pub(crate) fn cuMemRetainAllocationHandle(
     addr: *mut c_void,
 ) -> Answer {
     handle.check()?;
-    let (found, at) = part(addr as u64, 1)?;
-    let (_, mapping) = reserved(&found)?.mapping(at).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    let (_, mapping) = reserved::mapping(addr as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     mapping.memory.retain();
     handle.set(mapping.memory.handle())
 }

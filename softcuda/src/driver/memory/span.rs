@@ -4,6 +4,7 @@ use super::access;
 use super::pages;
 use super::pool::Home;
 use super::table::{Allocation, Kind, find, find_usable, is_known};
+use super::vmm::reserved;
 use crate::abi::reach;
 use crate::abi::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, CUresult};
 use crate::driver::context::Activation;
@@ -157,17 +158,14 @@ impl Span {
 
     /// Whether memory is behind all of it, of virtual memory.
     fn is_mapped(&self, allocation: &Allocation) -> bool {
-        let offset = self.address - allocation.address;
-        allocation.reserved().is_none_or(|reserved| reserved.covers(offset, self.size))
+        allocation.reserved().is_none() || reserved::covers(self.address, self.size)
     }
 
     /// Whether a device may use all of it, of virtual memory: it was told so.
     pub(crate) fn admits(&self, device: Device, writes: bool) -> bool {
         match &self.hold {
             Hold::Allocation(allocation) => {
-                let offset = self.address - allocation.address;
-                let reserved = allocation.reserved();
-                reserved.is_none_or(|reserved| reserved.admits(device, offset, self.size, writes))
+                allocation.reserved().is_none() || reserved::admits(device, self.address, self.size, writes)
             }
             Hold::Staged(_) | Hold::Caller => true,
         }

@@ -6,7 +6,7 @@ use super::location::Location;
 use super::opened::Opened;
 use super::pages::Pages;
 use super::pool::{Home, Pooled};
-use super::vmm::reserved::{Mapping, Reserved};
+use super::vmm::reserved::{self, Mapping, Reserved};
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use crate::driver::context::{self, Activation};
 use crate::driver::device::Device;
@@ -120,7 +120,12 @@ impl Allocation {
     pub(crate) fn locate(&self, address: usize, size: usize) -> Result<*mut u8, CUresult> {
         let offset = address.checked_sub(self.address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         let end = offset.checked_add(size).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        if end > self.size || self.reserved().is_some_and(|reserved| !reserved.covers(offset, size)) {
+        // Mappings may reach into the reservation that adjoins.
+        let is_inside = match self.reserved() {
+            Some(_) => reserved::covers(address, size),
+            None => end <= self.size,
+        };
+        if !is_inside {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         Ok(self.bytes.wrapping_add(offset))
@@ -193,15 +198,15 @@ impl Allocation {
         self.mapping(address).map(|(_, mapping)| mapping.memory.properties.place)
     }
 
-    /// What was put behind an address, and where in the reservation it begins.
+    /// What was put behind an address, and where that begins.
     pub(crate) fn mapping(&self, address: usize) -> Option<(usize, Mapping)> {
-        self.reserved()?.mapping(address.checked_sub(self.address)?)
+        self.reserved().and_then(|_| reserved::mapping(address))
     }
 
     /// The first address and the bytes of what was made in one piece around an address.
     pub(crate) fn piece(&self, address: usize) -> (usize, usize) {
         match self.mapping(address) {
-            Some((start, mapping)) => (self.address + start, mapping.size),
+            Some((start, mapping)) => (start, mapping.size),
             None => (self.address, self.size),
         }
     }
@@ -313,10 +318,7 @@ pub(crate) fn insert_disjoint(allocation: Arc<Allocation>) -> Result<(), Arc<All
 
 /// The allocation that the address lies in; none where an address is reserved and nothing is mapped.
 pub(crate) fn find(address: usize) -> Option<Arc<Allocation>> {
-    let is_memory = |found: &Arc<Allocation>| {
-        found.reserved().is_none_or(|reserved| reserved.covers(address - found.address, 1))
-    };
-    entry(address).filter(is_memory)
+    entry(address).filter(|found| found.reserved().is_none() || reserved::covers(address, 1))
 }
 
 /// The reservation of a program's that the address lies in.

@@ -198,10 +198,10 @@ unsafe impl Host for Memory<'_> {
             pages.arrive(pages::touched(page.start, page.len()), self.context.device(), true);
             (start, size) = (allocation.address + page.start, page.len());
         }
-        if let Some(reserved) = allocation.reserved() {
-            // A mapping at a time: access is one's own.
-            let (offset, mapping) = reserved.mapping(place - allocation.address)?;
-            (start, size) = (allocation.address + offset, mapping.size);
+        if let Some((first, mapping)) = allocation.mapping(place) {
+            // A mapping at a time: access is one's own. It may begin in the reservation before.
+            let within = first.max(allocation.address);
+            (start, size) = (within, first + mapping.size - within);
         }
         let bytes = allocation.locate(start, size).ok()?;
         let (end, last) = (start + size, allocation.address + allocation.size);

@@ -101,40 +101,6 @@ impl Range {
         Some(Self { window, offset, size, claim: None })
     }
 
-    /// Puts a file's memory behind a part of it, in place of its own bytes; false if the system refuses.
-    pub(crate) fn put(&self, offset: usize, size: usize, file: BorrowedFd<'_>) -> bool {
-        let at = self.part(offset, size);
-        // SAFETY: a part of the back mapping that is this range's alone.
-        unsafe { remap(at, size, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd()) }
-    }
-
-    /// Takes it away: the part has bytes of its own again, all zero.
-    pub(crate) fn take_away(&self, offset: usize, size: usize) -> bool {
-        let at = self.part(offset, size);
-        // SAFETY: as in `put`. Work that still uses the part finds other bytes there, and no end of the process.
-        unsafe { self.window.own(at, size) && renew(at, size) }
-    }
-
-    /// Lets the host use a file's memory by the device pointers of a part, with these rights; without any if they are none.
-    pub(crate) fn show(&self, offset: usize, size: usize, file: BorrowedFd<'_>, rights: libc::c_int) -> bool {
-        let at = self.part(offset, size) - self.window.back + self.window.front;
-        // SAFETY: a part of the front mapping that is this range's alone, and that nobody may touch but by what this allows.
-        unsafe { remap(at, size, rights, libc::MAP_SHARED, file.as_raw_fd()) }
-    }
-
-    /// The host has nothing at the device pointers of a part.
-    pub(crate) fn hide(&self, offset: usize, size: usize) {
-        let at = self.part(offset, size) - self.window.back + self.window.front;
-        // SAFETY: as in `show`.
-        unsafe { remap(at, size, libc::PROT_NONE, libc::MAP_PRIVATE | ANONYMOUS, -1) };
-    }
-
-    /// Where the bytes of a part are.
-    fn part(&self, offset: usize, size: usize) -> usize {
-        assert!(offset <= self.size && size <= self.size - offset, "a part of the range");
-        self.window.back + self.offset + offset
-    }
-
     /// Bytes, in whole units.
     pub(crate) fn size(&self) -> usize {
         self.size
@@ -234,6 +200,49 @@ pub(crate) fn file() -> Option<&'static SharedFile> {
 /// Bytes that are in use on a device.
 pub(crate) fn used(device: usize) -> u64 {
     WINDOW.as_ref().map_or(0, |window| window.used[device].load(Ordering::Relaxed))
+}
+
+/// Puts a file's memory behind device pointers, in place of their own bytes; false if the system refuses.
+///
+/// # Safety
+///
+/// The addresses are ranges' of the caller's alone.
+pub(crate) unsafe fn put(address: usize, size: usize, file: BorrowedFd<'_>) -> bool {
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: by this function's contract, a part of the back mapping that is the caller's.
+    unsafe { remap(place(address) as usize, size, rights, libc::MAP_SHARED, file.as_raw_fd()) }
+}
+
+/// Takes it away: the addresses have bytes of their own again, all zero. Work that still uses them finds these, and no end of the
+/// process.
+///
+/// # Safety
+///
+/// As for `put`.
+pub(crate) unsafe fn take_away(address: usize, size: usize) -> bool {
+    let at = place(address) as usize;
+    // SAFETY: as in `put`.
+    WINDOW.as_ref().is_some_and(|window| unsafe { window.own(at, size) && renew(at, size) })
+}
+
+/// Lets the host use a file's memory by device pointers, with these rights; without any if they are none.
+///
+/// # Safety
+///
+/// As for `put`.
+pub(crate) unsafe fn show(address: usize, size: usize, file: BorrowedFd<'_>, rights: libc::c_int) -> bool {
+    // SAFETY: a part of the front mapping that is the caller's, and that nobody may touch but by what this allows.
+    unsafe { remap(address, size, rights, libc::MAP_SHARED, file.as_raw_fd()) }
+}
+
+/// The host has nothing at these device pointers.
+///
+/// # Safety
+///
+/// As for `put`.
+pub(crate) unsafe fn hide(address: usize, size: usize) {
+    // SAFETY: as in `show`.
+    unsafe { remap(address, size, libc::PROT_NONE, libc::MAP_PRIVATE | ANONYMOUS, -1) };
 }
 
 const ANONYMOUS: libc::c_int = libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;

@@ -1,4 +1,4 @@
-//! Memory: allocations, host memory that devices reach, copies, fills, waits for values, and what a pointer is.
+//! Memory: allocations, virtual memory, host memory that devices reach, copies, fills, waits for values, and what a pointer is.
 
 pub(crate) mod allocation;
 pub(crate) mod batch_copy;
@@ -8,6 +8,7 @@ pub(crate) mod host;
 pub(crate) mod operations;
 pub(crate) mod pointer;
 pub(crate) mod pool;
+pub(crate) mod virtual_memory;
 
 use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::sys::CUstream;

@@ -102,7 +102,9 @@ impl Properties {
             },
             ..asked.tell()
         };
-        (kind == KIND).then(|| Self::of(&asked).ok())?
+        let read = (kind == KIND).then(|| Self::of(&asked).ok())??;
+        // What was imported is not given on (measured).
+        Some(Self { is_shareable: false, ..read })
     }
 }
 

@@ -1,0 +1,8 @@
+//! Virtual memory.
+
+mod resource;
+
+mod buffer;
+
+pub use buffer::*;
+pub use resource::*;

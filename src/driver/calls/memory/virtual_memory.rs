@@ -1,0 +1,146 @@
+//! Virtual memory: addresses that are reserved, memory that is created, and which of it is mapped where. No call needs a context,
+//! waits for work or disturbs a capture (measured on 580).
+
+use super::super::gone_at_exit;
+use crate::driver::call;
+use crate::driver::sys::{
+    CU_MEM_ALLOC_GRANULARITY_MINIMUM, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, CU_MEM_ALLOCATION_TYPE_PINNED,
+    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp,
+    CUmemAllocationProp_v1_allocFlags, CUmemGenericAllocationHandle, CUmemLocation,
+};
+use crate::driver::{CallError, Table};
+use std::ptr::null_mut;
+
+/// What new memory is to be.
+#[derive(Clone, Copy)]
+pub(crate) struct AllocationProperties {
+    pub(crate) location: CUmemLocation,
+    /// `CU_MEM_HANDLE_TYPE_*`.
+    pub(crate) handle_types: i32,
+    pub(crate) gpu_direct_rdma: bool,
+}
+
+impl AllocationProperties {
+    fn native(&self) -> CUmemAllocationProp {
+        CUmemAllocationProp {
+            type_: CU_MEM_ALLOCATION_TYPE_PINNED,
+            requestedHandleTypes: CUmemAllocationHandleType(self.handle_types),
+            location: self.location,
+            win32HandleMetaData: null_mut(),
+            allocFlags: CUmemAllocationProp_v1_allocFlags {
+                compressionType: 0,
+                gpuDirectRDMACapable: u8::from(self.gpu_direct_rdma),
+                usage: 0,
+                reserved: [0; 4],
+            },
+        }
+    }
+
+    /// What sizes of such memory are multiples of, and addresses for it: the least that works, or what the driver recommends.
+    pub(crate) fn granularity(&self, table: &Table, recommended: bool) -> Result<usize, CallError> {
+        let (mut bytes, properties) = (0, self.native());
+        let option = match recommended {
+            true => CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+            false => CU_MEM_ALLOC_GRANULARITY_MINIMUM,
+        };
+        // SAFETY: writes one number, and reads one struct.
+        unsafe {
+            call!(table, cuMemGetAllocationGranularity_10020(&raw mut bytes, &raw const properties, option))
+        }?;
+        Ok(bytes)
+    }
+}
+
+/// Memory of the driver without an address, held by whoever holds this.
+pub(crate) struct RawAllocation {
+    table: &'static Table,
+    handle: CUmemGenericAllocationHandle,
+}
+
+impl RawAllocation {
+    pub(crate) fn create(
+        table: &'static Table,
+        bytes: usize,
+        properties: &AllocationProperties,
+    ) -> Result<Self, CallError> {
+        let (mut handle, properties) = (0, properties.native());
+        // SAFETY: writes one handle, and reads one struct.
+        unsafe { call!(table, cuMemCreate_10020(&raw mut handle, bytes, &raw const properties, 0)) }?;
+        Ok(Self { table, handle })
+    }
+
+    /// Lets go of it. Where it is mapped it stays.
+    pub(crate) fn release(self) -> Result<(), CallError> {
+        // SAFETY: held here, and not again afterwards.
+        gone_at_exit(unsafe { call!(self.table, cuMemRelease_10020(self.handle)) })
+    }
+}
+
+/// Addresses of the driver, held by whoever holds this.
+pub(crate) struct RawReservation {
+    table: &'static Table,
+    address: CUdeviceptr,
+    bytes: usize,
+}
+
+impl RawReservation {
+    /// Reserves addresses at a multiple of `alignment`, those at `hint` if the driver grants that; 0 for both asks for nothing.
+    pub(crate) fn reserve(
+        table: &'static Table,
+        bytes: usize,
+        alignment: usize,
+        hint: CUdeviceptr,
+    ) -> Result<Self, CallError> {
+        let mut address = 0;
+        // SAFETY: writes one address.
+        unsafe { call!(table, cuMemAddressReserve_10020(&raw mut address, bytes, alignment, hint, 0)) }?;
+        Ok(Self { table, address, bytes })
+    }
+
+    pub(crate) fn address(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    /// Puts all of an allocation behind addresses of the reservation.
+    ///
+    /// # Safety
+    /// The allocation has so many bytes.
+    pub(crate) unsafe fn map(
+        &self,
+        offset: usize,
+        bytes: usize,
+        memory: &RawAllocation,
+    ) -> Result<(), CallError> {
+        let at = self.address + offset as CUdeviceptr;
+        // SAFETY: both are held.
+        unsafe { call!(self.table, cuMemMap_10020(at, bytes, 0, memory.handle, 0)) }
+    }
+
+    /// Takes away what is behind these addresses, which nothing may use any more. Does not wait for work.
+    pub(crate) fn unmap(&self, offset: usize, bytes: usize) -> Result<(), CallError> {
+        let at = self.address + offset as CUdeviceptr;
+        // SAFETY: addresses of the reservation.
+        gone_at_exit(unsafe { call!(self.table, cuMemUnmap_10020(at, bytes)) })
+    }
+
+    /// Says who may use what is behind these addresses.
+    pub(crate) fn set_access(
+        &self,
+        offset: usize,
+        bytes: usize,
+        access: &[(CUmemLocation, CUmemAccess_flags)],
+    ) -> Result<(), CallError> {
+        let at = self.address + offset as CUdeviceptr;
+        let entry =
+            |&(location, flags): &(CUmemLocation, CUmemAccess_flags)| CUmemAccessDesc { location, flags };
+        let entries: Vec<CUmemAccessDesc> = access.iter().map(entry).collect();
+        // SAFETY: reads so many structs.
+        unsafe { call!(self.table, cuMemSetAccess_10020(at, bytes, entries.as_ptr(), entries.len())) }
+    }
+
+    /// Gives the addresses back, behind which nothing is.
+    pub(crate) fn free(self) -> Result<(), CallError> {
+        // SAFETY: held here, and not again afterwards.
+        gone_at_exit(unsafe { call!(self.table, cuMemAddressFree_10020(self.address, self.bytes)) })
+    }
+}

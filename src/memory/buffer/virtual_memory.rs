@@ -1,0 +1,149 @@
+//! Buffers of virtual memory: they grow, and sleep.
+
+use super::known::Known;
+use super::{Buffer, Home};
+use crate::memory::{DevicePointer, Resource, VirtualOptions};
+use crate::object::callback;
+use crate::object::error::{Error, Status};
+use crate::op::{Copy, Endpoint};
+use crate::stream::Stream;
+use std::sync::Arc;
+
+/// What becomes of the contents of memory that sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Contents {
+    /// They are lost.
+    #[default]
+    Dropped,
+    /// They are copied to the host, and back when the memory wakes.
+    Kept,
+}
+
+impl Buffer {
+    /// A new buffer of at least `bytes`, which begins with this one's memory: at the same address if the driver grants the next addresses, else
+    /// elsewhere. Nothing is copied, and this buffer stays as it is. Where it has so many bytes already, the new one is as long as this one.
+    ///
+    /// New memory is as the options say, or else as that of the resource. The new buffer has this one's deallocation stream. Graph nodes, execs
+    /// and exported tensors keep the memory that they have.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for no bytes, and while the buffer
+    /// sleeps; as [`Resource::virtual_memory`] for the options; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
+    pub fn grow(
+        self: &Arc<Self>,
+        bytes: usize,
+        options: Option<&VirtualOptions>,
+    ) -> Result<Arc<Self>, Error> {
+        callback::check_allowed()?;
+        let resource = self.virtual_resource("grows")?;
+        let (pointer, bytes) =
+            resource.grow(self.extent(), bytes, options).map_err(|failure| failure.about(&**self))?;
+        let (known, stream) = (Known::of_resource(resource, pointer, None), self.stream());
+        Ok(Self::new(None, pointer, bytes, known, Home::Resource(Arc::clone(resource)), stream))
+    }
+
+    /// Gives the memory back to the driver and keeps the addresses, after the stream has done its work so far. Until
+    /// [`wake`](Self::wake), operations with the buffer and launches of execs that keep it are refused; graphs with it stay as they are.
+    ///
+    /// Work in other streams must be done, and whoever has the address must not use it: that would be an illegal access.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for a stream that is being captured, if
+    /// it sleeps, and if another buffer has its memory, too, because one of them grew from the other; [`Status::OUT_OF_MEMORY`] if the host has
+    /// no room for the contents; that of the stream's work.
+    pub fn sleep(self: &Arc<Self>, stream: &Arc<Stream>, contents: Contents) -> Result<(), Error> {
+        let resource = self.prepared("sleeps", stream)?;
+        let about = |failure: Error| failure.about(&**self);
+        resource.check_may_sleep(self.extent()).map_err(about)?;
+        let kept = match contents {
+            Contents::Dropped => None,
+            Contents::Kept => {
+                let mut kept = self.room()?;
+                // SAFETY: as many bytes; the stream is waited for.
+                unsafe {
+                    stream.enqueue(&mut Copy::new(Endpoint::host(&raw mut kept[..]), self.at(0), kept.len()))
+                }?;
+                Some(kept)
+            }
+        };
+        stream.synchronize()?;
+        resource.sleep(self.extent(), kept).map_err(about)
+    }
+
+    /// Gives the buffer memory again, at the same addresses, with the contents that were kept; else they are undefined.
+    ///
+    /// # Errors
+    /// As [`sleep`](Self::sleep), and `CUDA_ERROR_OUT_OF_MEMORY` (2): it sleeps as before then.
+    pub fn wake(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<(), Error> {
+        let resource = self.prepared("wakes", stream)?;
+        let about = |failure: Error| failure.about(&**self);
+        let Some(kept) = resource.wake(self.extent()).map_err(about)? else { return Ok(()) };
+        // SAFETY: as many bytes, which stay until the stream was waited for.
+        let enqueued = unsafe {
+            stream.enqueue(&mut Copy::new(self.at(0), Endpoint::host_source(&raw const kept[..]), kept.len()))
+        };
+        match enqueued.and_then(|()| stream.synchronize()) {
+            Ok(()) => Ok(()),
+            Err(failure) => {
+                // The contents are not lost.
+                resource.sleep(self.extent(), Some(kept))?;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Whether it sleeps: it has addresses and no memory.
+    #[must_use]
+    pub fn is_asleep(&self) -> bool {
+        self.resource().is_some_and(|resource| resource.is_asleep(self.extent()))
+    }
+
+    /// Refuses to use what sleeps.
+    #[cold]
+    pub(super) fn refuse_asleep(&self) -> Result<(), Error> {
+        if !self.is_asleep() {
+            return Ok(());
+        }
+        let refusal = format!(
+            "{self} sleeps: it has addresses and no memory; call cushim_buffer_wake before it is used"
+        );
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self))
+    }
+
+    fn extent(&self) -> (DevicePointer, usize) {
+        (self.pointer, self.bytes)
+    }
+
+    fn virtual_resource(&self, what: &str) -> Result<&Arc<Resource>, Error> {
+        self.resource().filter(|resource| resource.is_virtual()).ok_or_else(|| {
+            let refusal = format!("only a buffer of a virtual resource {what}, and {self} is none");
+            Error::new(Status::UNSUPPORTED, refusal).about(self)
+        })
+    }
+
+    /// What sleeping and waking begin with.
+    fn prepared(&self, what: &str, stream: &Arc<Stream>) -> Result<&Arc<Resource>, Error> {
+        callback::check_allowed()?;
+        let resource = self.virtual_resource(what)?;
+        stream.same_driver(self.driver(), self)?;
+        stream.context().check_there(stream.as_ref())?;
+        if stream.is_capturing()? {
+            stream.check_not_capturing(
+                "memory sleeps and wakes at once: name another stream, which is not captured",
+            )?;
+        }
+        Ok(resource)
+    }
+
+    /// As many bytes of the host's.
+    fn room(&self) -> Result<Vec<u8>, Error> {
+        let mut room = Vec::new();
+        if room.try_reserve_exact(self.bytes).is_err() {
+            let refusal =
+                format!("the host has no room for the {} bytes of {self}; let the contents go", self.bytes);
+            return Err(Error::new(Status::OUT_OF_MEMORY, refusal).about(self));
+        }
+        room.resize(self.bytes, 0);
+        Ok(room)
+    }
+}

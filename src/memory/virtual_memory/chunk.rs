@@ -1,0 +1,76 @@
+//! Memory without an address, and addresses without memory. Each is undone by one call, when nobody has it any more.
+
+use super::plan::Plan;
+use crate::driver::Driver;
+use crate::driver::calls::memory::virtual_memory::{RawAllocation, RawReservation};
+use crate::object::error::Error;
+use crate::object::release::report;
+use std::sync::Arc;
+
+/// Memory that was created at once.
+pub(super) struct Chunk {
+    /// `None` only while it is being released.
+    raw: Option<RawAllocation>,
+    pub(super) bytes: usize,
+    /// What it is, and who may use it wherever it is mapped.
+    pub(super) plan: Arc<Plan>,
+}
+
+impl Chunk {
+    pub(super) fn create(plan: &Arc<Plan>, bytes: usize) -> Result<Arc<Self>, Error> {
+        let table = plan.driver().object_table();
+        let raw =
+            RawAllocation::create(table, bytes, &plan.properties).map_err(|error| plan.failed(error))?;
+        Ok(Arc::new(Self { raw: Some(raw), bytes, plan: Arc::clone(plan) }))
+    }
+
+    pub(super) fn raw(&self) -> &RawAllocation {
+        self.raw.as_ref().expect("memory has its handle until it is dropped")
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        if let Some(raw) = self.raw.take() {
+            report(self.plan.driver(), raw.release().map_err(|error| self.plan.failed(error)));
+        }
+    }
+}
+
+/// Addresses that were reserved at once.
+pub(super) struct Addresses {
+    /// `None` only while it is being released.
+    raw: Option<RawReservation>,
+    driver: Driver,
+}
+
+impl Addresses {
+    /// So many addresses, from `hint` on if the driver grants that.
+    pub(super) fn reserve(
+        plan: &Plan,
+        bytes: usize,
+        alignment: usize,
+        hint: u64,
+    ) -> Result<Arc<Self>, Error> {
+        let driver = plan.driver();
+        let raw = RawReservation::reserve(driver.object_table(), bytes, alignment, hint);
+        let raw = raw.map_err(|error| plan.failed(error))?;
+        Ok(Arc::new(Self { raw: Some(raw), driver: driver.clone() }))
+    }
+
+    pub(super) fn raw(&self) -> &RawReservation {
+        self.raw.as_ref().expect("addresses are there until they are dropped")
+    }
+
+    pub(super) fn driver(&self) -> &Driver {
+        &self.driver
+    }
+}
+
+impl Drop for Addresses {
+    fn drop(&mut self) {
+        if let Some(raw) = self.raw.take() {
+            report(&self.driver, raw.free().map_err(|error| Error::of_call(&self.driver, error)));
+        }
+    }
+}

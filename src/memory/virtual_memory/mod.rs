@@ -1,0 +1,19 @@
+//! Virtual memory: addresses and the memory behind them, each for itself.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `options` | what a program asks for |
+//! | `plan` | what new memory is to be: checked against the device |
+//! | `chunk` | memory without an address, and addresses without memory |
+//! | `mapping` | memory that is mapped |
+//! | `ranges` | the memory of a resource: what was handed out, how it grows, and how it sleeps |
+
+mod chunk;
+mod mapping;
+mod options;
+mod plan;
+mod ranges;
+
+pub use options::{Access, ShareableHandle, VirtualOptions};
+pub(super) use plan::Plan;
+pub(super) use ranges::{Kept, Ranges};

@@ -1,0 +1,225 @@
+//! The virtual memory of a resource: ranges of addresses, each with its memory, by where they begin and how long they are.
+
+use super::chunk::{Addresses, Chunk};
+use super::mapping::Mapping;
+use super::plan::Plan;
+use crate::object::error::{Error, Status};
+use crate::op::{one_awoke, one_sleeps};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What was handed out.
+#[derive(Default)]
+pub(in crate::memory) struct Ranges(Mutex<HashMap<(u64, usize), Range>>);
+
+/// Adjacent addresses with memory, which several may have.
+struct Range {
+    holds: usize,
+    content: Content,
+}
+
+enum Content {
+    Mapped(Vec<Arc<Mapping>>),
+    Asleep(Asleep),
+}
+
+/// Addresses whose memory was given back.
+struct Asleep {
+    parts: Vec<Part>,
+    /// What was in the memory, if it was kept.
+    contents: Option<Kept>,
+}
+
+/// What a range had of memory at once.
+struct Part {
+    addresses: Arc<Addresses>,
+    offset: usize,
+    bytes: usize,
+    plan: Arc<Plan>,
+}
+
+/// Contents of memory that sleeps, on the host.
+pub(in crate::memory) type Kept = Vec<u8>;
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        one_awoke();
+    }
+}
+
+impl Ranges {
+    /// New memory of so many bytes, in whole units, at new addresses; answers with the first.
+    pub(in crate::memory) fn allocate(&self, plan: &Arc<Plan>, bytes: usize) -> Result<u64, Error> {
+        let addresses = Addresses::reserve(plan, bytes, plan.alignment, plan.hint)?;
+        let mapping = Mapping::new(&addresses, 0, Chunk::create(plan, bytes)?)?;
+        let first = addresses.raw().address();
+        self.0.lock().insert((first, bytes), Range { holds: 1, content: Content::Mapped(vec![mapping]) });
+        Ok(first)
+    }
+
+    /// A range that begins with the memory of another one and has at least `wanted` bytes, in whole units. In place if the driver grants
+    /// the next addresses, else elsewhere. What is long enough stays as it is, and is held once more. Where it begins, and its size.
+    pub(in crate::memory) fn grow(
+        &self,
+        home: &Arc<Plan>,
+        range: (u64, usize),
+        plan: &Arc<Plan>,
+        wanted: usize,
+    ) -> Result<(u64, usize), Error> {
+        let (first, bytes) = range;
+        if wanted <= bytes {
+            let mut ranges = self.0.lock();
+            // What sleeps cannot be used, and grows as little.
+            mapped(&ranges, range)?;
+            ranges.entry(range).and_modify(|range| range.holds += 1);
+            return Ok(range);
+        }
+        let more = plan.rounded(wanted - bytes)?;
+        let parts = mapped(&self.0.lock(), range)?.to_vec();
+        let (first, parts) = match in_place(plan, first, bytes, more, &parts)? {
+            Some(parts) => (first, parts),
+            None => elsewhere(home, plan, bytes, more, &parts)?,
+        };
+        let grown = (first, bytes + more);
+        self.0.lock().insert(grown, Range { holds: 1, content: Content::Mapped(parts) });
+        Ok(grown)
+    }
+
+    /// Ends a hold on a range; its memory goes with the last one, unless another range has it, too.
+    pub(in crate::memory) fn free(&self, range: (u64, usize)) -> Result<(), Error> {
+        let mut ranges = self.0.lock();
+        let found = ranges.get_mut(&range).ok_or_else(|| unknown(range))?;
+        found.holds -= 1;
+        if found.holds > 0 {
+            return Ok(());
+        }
+        let gone = ranges.remove(&range);
+        drop(ranges);
+        let Some(Range { content: Content::Mapped(parts), .. }) = gone else { return Ok(()) };
+        let ended = parts.into_iter().filter_map(Arc::into_inner).map(|last| last.unmap());
+        ended.fold(Ok(()), Result::and)
+    }
+
+    /// Whether a range has no memory now.
+    pub(in crate::memory) fn is_asleep(&self, range: (u64, usize)) -> bool {
+        matches!(self.0.lock().get(&range), Some(Range { content: Content::Asleep(_), .. }))
+    }
+
+    /// Refuses to have a range sleep that sleeps, or whose memory others have, too.
+    pub(in crate::memory) fn check_may_sleep(&self, range: (u64, usize)) -> Result<(), Error> {
+        let ranges = self.0.lock();
+        let parts = mapped(&ranges, range)?;
+        let is_shared =
+            |part: &Arc<Mapping>| Arc::strong_count(part) > 1 || Arc::strong_count(&part.chunk) > 1;
+        if ranges[&range].holds > 1 || parts.iter().any(is_shared) {
+            let refusal = "the memory is another buffer's, too, which grew from this one or which this one grew from, and would \
+                           not be given back: destroy that buffer first";
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
+        }
+        Ok(())
+    }
+
+    /// Gives the memory of a range back, and keeps its addresses, and the contents for later if they are given.
+    pub(in crate::memory) fn sleep(&self, range: (u64, usize), contents: Option<Kept>) -> Result<(), Error> {
+        self.check_may_sleep(range)?;
+        let mut ranges = self.0.lock();
+        let mapped = mapped(&ranges, range)?.to_vec();
+        Mapping::unmap_all(&mapped)?;
+        let parts = mapped.iter().map(Part::of).collect();
+        one_sleeps();
+        let found = ranges.get_mut(&range).ok_or_else(|| unknown(range))?;
+        let before = std::mem::replace(&mut found.content, Content::Asleep(Asleep { parts, contents }));
+        drop(ranges);
+        drop((before, mapped)); // outside of the lock
+        Ok(())
+    }
+
+    /// Gives a range memory again; answers with what was in it, if that was kept. If it fails, the range sleeps as before.
+    pub(in crate::memory) fn wake(&self, range: (u64, usize)) -> Result<Option<Kept>, Error> {
+        let mut ranges = self.0.lock();
+        let found = ranges.get_mut(&range).ok_or_else(|| unknown(range))?;
+        let Content::Asleep(asleep) = &mut found.content else {
+            let refusal = "it does not sleep; wake what was put to sleep";
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
+        };
+        let parts = asleep.parts.iter().map(Part::map).collect::<Result<_, _>>()?;
+        let contents = asleep.contents.take();
+        found.content = Content::Mapped(parts);
+        Ok(contents)
+    }
+}
+
+impl Part {
+    fn of(mapping: &Arc<Mapping>) -> Self {
+        Self {
+            addresses: Arc::clone(&mapping.addresses),
+            offset: mapping.offset,
+            bytes: mapping.bytes(),
+            plan: Arc::clone(&mapping.chunk.plan),
+        }
+    }
+
+    /// New memory, where there was some before.
+    fn map(&self) -> Result<Arc<Mapping>, Error> {
+        Mapping::new(&self.addresses, self.offset, Chunk::create(&self.plan, self.bytes)?)
+    }
+}
+
+/// The memory of a range, which must have it.
+fn mapped(ranges: &HashMap<(u64, usize), Range>, range: (u64, usize)) -> Result<&[Arc<Mapping>], Error> {
+    match ranges.get(&range).map(|found| &found.content) {
+        Some(Content::Mapped(parts)) => Ok(parts),
+        Some(Content::Asleep(_)) => Err(Error::new(Status::INVALID_ARGUMENT, ASLEEP_ALREADY)),
+        None => Err(unknown(range)),
+    }
+}
+
+const ASLEEP_ALREADY: &str = "it sleeps: it has addresses and no memory; wake it first";
+
+#[cold]
+fn unknown((address, bytes): (u64, usize)) -> Error {
+    let refusal = format!(
+        "no {bytes} bytes of virtual memory at {address:#x} came from here, or they are freed; pass what the allocation gave, with \
+         its size"
+    );
+    Error::new(Status::INVALID_ARGUMENT, refusal)
+}
+
+/// The parts, and new memory at the next addresses; `None` if the driver does not grant those.
+fn in_place(
+    plan: &Arc<Plan>,
+    first: u64,
+    bytes: usize,
+    more: usize,
+    parts: &[Arc<Mapping>],
+) -> Result<Option<Vec<Arc<Mapping>>>, Error> {
+    let next = first + bytes as u64;
+    let addresses = match Addresses::reserve(plan, more, 0, next) {
+        Ok(addresses) if addresses.raw().address() == next => addresses,
+        // Elsewhere there may be room.
+        _ => return Ok(None),
+    };
+    let added = Mapping::new(&addresses, 0, Chunk::create(plan, more)?)?;
+    Ok(Some(parts.iter().cloned().chain([added]).collect()))
+}
+
+/// The memory of the parts, and new memory behind it, at new addresses. The parts stay where they are, too.
+fn elsewhere(
+    home: &Plan,
+    plan: &Arc<Plan>,
+    bytes: usize,
+    more: usize,
+    parts: &[Arc<Mapping>],
+) -> Result<(u64, Vec<Arc<Mapping>>), Error> {
+    let chunk = Chunk::create(plan, more)?;
+    let addresses = Addresses::reserve(plan, bytes + more, home.alignment, 0)?;
+    let mut offset = 0;
+    let mut moved = Vec::with_capacity(parts.len() + 1);
+    for chunk in parts.iter().map(|part| Arc::clone(&part.chunk)).chain([chunk]) {
+        let bytes = chunk.bytes;
+        moved.push(Mapping::new(&addresses, offset, chunk)?);
+        offset += bytes;
+    }
+    Ok((addresses.raw().address(), moved))
+}
