@@ -1764,8 +1764,8 @@ typedef struct cushim_virtual_options {
   /* Bytes of this struct, `sizeof(cushim_virtual_options)`. */
   size_t struct_size;
   /*
-   * Where the memory is: zeros mean the device; otherwise the device, a NUMA node of the host (CUDA 12.2) or the
-   * host (CUDA 13.0). The host can read and write its own memory at the same addresses.
+   * Where the memory is: zeros mean the device; otherwise the device, a NUMA node of the host (CUDA 12.2) or
+   * the host (CUDA 13.0). The host can read and write its own memory at the same addresses.
    */
   struct cushim_location location;
   /* @field[flags(cushim_virtual_flags)] Flags. */
@@ -1775,15 +1775,18 @@ typedef struct cushim_virtual_options {
   /* Addresses begin at a multiple of this power of two; 0 for the granularity. */
   size_t alignment;
   /*
-   * Where the driver is asked to put the first addresses, a multiple of the granularity; 0 for any. It may put them
-   * elsewhere.
+   * Where the driver is asked to put the first addresses, a multiple of the granularity; 0 for any. It may
+   * put them elsewhere.
    */
   uint64_t address_hint;
   /* What the device may do. */
   cushim_virtual_access access;
   /* What the peers may do. */
   cushim_virtual_access peer_access;
-  /* Ordinals of other devices that use the memory; NULL if there are none. */
+  /*
+   * Ordinals of other devices that use the memory; NULL if there are
+   * none.
+   */
   const int32_t *peers;
   /* The number of devices. */
   size_t peer_count;
@@ -4605,21 +4608,22 @@ cushim_status cushim_buffer_create_default(cushim_device device,
  * Creates a resource of virtual memory (`cuMemAddressReserve`, `cuMemCreate`, `cuMemMap`): each allocation has
  * addresses of its own, and its buffers can grow (`cushim_buffer_grow`) and sleep (`cushim_buffer_sleep`).
  *
- * Sizes are rounded up to the granularity, 2 MiB on branch 580 (measured), and `cushim_buffer_size` says the rounded
- * size. Nothing is stream-ordered, waits for work or disturbs a capture. The stream of `cushim_buffer_create` is
- * optional: it is the deallocation stream, which is waited for before memory is unmapped. Without one, the work that
- * uses a buffer must be done when that is destroyed: the driver does not wait, and such work would be an illegal
- * access. If the stream is being captured then, the memory is unmapped after the capture.
+ * Sizes are rounded up to the granularity, 2 MiB on branch 580 (measured), and `cushim_buffer_size` says the
+ * rounded size. Nothing is stream-ordered, waits for work or disturbs a capture. The stream of
+ * `cushim_buffer_create` is optional: it is the deallocation stream, which is waited for before memory is
+ * unmapped. Without one, the work that uses a buffer must be done when that is destroyed: the driver does not
+ * wait, and such work would be an illegal access. If the stream is being captured then, the memory is unmapped
+ * after the capture.
  *
- * The memory belongs to no context: it stays when a context is reset. What `cushim_resource_allocate` gave and nobody
- * freed goes with the resource.
+ * The memory belongs to no context: it stays when a context is reset. What `cushim_resource_allocate` gave and
+ * nobody freed goes with the resource.
  *
  * @param[in] device The device.
  * @param[in, nullable] options The options.
  * @param[out, owned] resource The resource.
  * @errors `CUSHIM_ERROR_UNSUPPORTED` for what this device or driver does not offer (`cushim_device_supports`
- *   "virtual-memory"); `CUSHIM_ERROR_INVALID_ARGUMENT` for options that contradict each other, and for a peer that
- *   does not exist or cannot reach the device, with its number as the error's `item`.
+ *   "virtual-memory"); `CUSHIM_ERROR_INVALID_ARGUMENT` for options that contradict each other, and for a peer
+ *   that does not exist or cannot reach the device, with its number as the error's `item`.
  * @driver none
  */
 cushim_status cushim_resource_create_virtual(cushim_device device,
@@ -4627,20 +4631,21 @@ cushim_status cushim_resource_create_virtual(cushim_device device,
                                              cushim_resource *resource);
 
 /*
- * Creates a buffer of at least so many bytes that begins with another one's memory: at the same address if the driver
- * grants the next addresses, otherwise elsewhere. Nothing is copied.
+ * Creates a buffer of at least so many bytes that begins with another one's memory: at the same address if the
+ * driver grants the next addresses, otherwise elsewhere. Nothing is copied.
  *
- * The old buffer stays unchanged and shares its memory with the new one; graph nodes, execs and exported tensors keep
- * the addresses that they have. If the old buffer has so many bytes already, the new one has the same size, and the
- * driver is not called. A failed call changes nothing.
+ * The old buffer stays unchanged and shares its memory with the new one; graph nodes, execs and exported
+ * tensors keep the addresses that they have. If the old buffer has so many bytes already, the new one has the
+ * same size, and the driver is not called. A failed call changes nothing.
  *
- * @param[in] buffer The old buffer, of a virtual resource. Its deallocation stream is that of the new one, too.
+ * @param[in] buffer The old buffer, of a virtual resource. Its deallocation stream is that of the new one,
+ *   too.
  * @param[in] bytes The size in bytes, which is rounded up to the granularity.
  * @param[in, nullable] options Options of the added memory. NULL: those of the resource.
  * @param[out, owned] grown The new buffer.
  * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource, and for what the device does not offer;
- *   `CUSHIM_ERROR_INVALID_ARGUMENT` for 0 bytes, for a buffer that sleeps, and for options that contradict each
- *   other; `CUDA_ERROR_OUT_OF_MEMORY`.
+ *   `CUSHIM_ERROR_INVALID_ARGUMENT` for 0 bytes, for a buffer that sleeps, and for options that contradict
+ *   each other; `CUDA_ERROR_OUT_OF_MEMORY`.
  * @driver none
  */
 cushim_status cushim_buffer_grow(cushim_buffer buffer,
@@ -4649,39 +4654,38 @@ cushim_status cushim_buffer_grow(cushim_buffer buffer,
                                  cushim_buffer *grown);
 
 /*
- * Gives a buffer's memory back to the driver and keeps its addresses, after the stream has done its work so far.
+ * Gives a buffer's memory back to the driver and keeps its addresses, after the stream has done its work so
+ * far.
  *
- * Until `cushim_buffer_wake`, operations with the buffer and launches of execs that keep it are refused by name. Graphs
- * and execs with it stay as they are, and work again afterwards. Work in other streams that uses the memory must be
- * done, and what has only the address must not use it: that would be an illegal access.
+ * Until `cushim_buffer_wake`, operations with the buffer and launches of execs that keep it are refused by
+ * name. Graphs and execs with it stay as they are, and work again afterwards. Work in other streams that uses
+ * the memory must be done, and what has only the address must not use it: that would be an illegal access.
  *
  * @param[in] buffer The buffer, of a virtual resource.
  * @param[in] stream The stream.
  * @param[in, flags(cushim_sleep_flags)] flags Flags.
- * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that
- *   is being captured (the capture stays valid), for a buffer that sleeps, and for one whose memory another buffer
- *   shares because one of them grew from the other; `CUSHIM_ERROR_OUT_OF_MEMORY` if the host has no room for the
- *   contents.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+ *   stream that is being captured (the capture stays valid), for a buffer that sleeps, and for one whose
+ *   memory another buffer shares because one of them grew from the other; `CUSHIM_ERROR_OUT_OF_MEMORY` if the
+ *   host has no room for the contents.
  * @driver none
  * @sync stream
  */
-cushim_status cushim_buffer_sleep(cushim_buffer buffer,
-                                  cushim_stream stream,
-                                  uint32_t flags);
+cushim_status cushim_buffer_sleep(cushim_buffer buffer, cushim_stream stream, uint32_t flags);
 
 /*
- * Gives a buffer that sleeps memory again, at the same addresses, with the contents that were kept. Otherwise its
- * contents are undefined. If the call fails, the buffer sleeps as before.
+ * Gives a buffer that sleeps memory again, at the same addresses, with the contents that were kept. Otherwise
+ * its contents are undefined. If the call fails, the buffer sleeps as before.
  *
  * @param[in] buffer The buffer.
  * @param[in] stream The stream in which the contents are copied.
- * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that
- *   is being captured (the capture stays valid), and for a buffer that does not sleep; `CUDA_ERROR_OUT_OF_MEMORY`.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+ *   stream that is being captured (the capture stays valid), and for a buffer that does not sleep;
+ *   `CUDA_ERROR_OUT_OF_MEMORY`.
  * @driver none
  * @sync stream
  */
-cushim_status cushim_buffer_wake(cushim_buffer buffer,
-                                 cushim_stream stream);
+cushim_status cushim_buffer_wake(cushim_buffer buffer, cushim_stream stream);
 
 /*
  * Tells whether a buffer sleeps.

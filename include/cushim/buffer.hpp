@@ -94,7 +94,9 @@ class buffer_ref : public detail::ref<cushim_buffer> {
   }
   // Gives it memory again.
   result<void> wake(stream_ref stream) const { return detail::done(cushim_buffer_wake(get(), stream.get())); }
-  [[nodiscard]] result<bool> asleep() const { return detail::ask<bool, std::int32_t>(cushim_buffer_get_asleep, get()); }
+  [[nodiscard]] result<bool> asleep() const {
+    return detail::ask<bool, std::int32_t>(cushim_buffer_get_asleep, get());
+  }
   // Advice on a buffer of managed memory.
   [[nodiscard]] result<managed_memory> managed() const;
   // A tensor that keeps the buffer: a DLManagedTensorVersioned, or a DLManagedTensor, whose deleter is called once.

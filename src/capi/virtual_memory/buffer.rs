@@ -11,25 +11,26 @@ use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
 use crate::memory::Contents;
 
-/// Creates a buffer of at least so many bytes that begins with another one's memory: at the same address if the driver
-/// grants the next addresses, otherwise elsewhere. Nothing is copied.
+/// Creates a buffer of at least so many bytes that begins with another one's memory: at the same address if the
+/// driver grants the next addresses, otherwise elsewhere. Nothing is copied.
 ///
-/// The old buffer stays unchanged and shares its memory with the new one; graph nodes, execs and exported tensors keep
-/// the addresses that they have. If the old buffer has so many bytes already, the new one has the same size, and the
-/// driver is not called. A failed call changes nothing.
+/// The old buffer stays unchanged and shares its memory with the new one; graph nodes, execs and exported
+/// tensors keep the addresses that they have. If the old buffer has so many bytes already, the new one has the
+/// same size, and the driver is not called. A failed call changes nothing.
 ///
-/// @param[in] buffer The old buffer, of a virtual resource. Its deallocation stream is that of the new one, too.
+/// @param[in] buffer The old buffer, of a virtual resource. Its deallocation stream is that of the new one,
+///   too.
 /// @param[in, example(64)] bytes The size in bytes, which is rounded up to the granularity.
 /// @param[in, nullable] options Options of the added memory. NULL: those of the resource.
 /// @param[out, owned] grown The new buffer.
 /// @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource, and for what the device does not offer;
-///   `CUSHIM_ERROR_INVALID_ARGUMENT` for 0 bytes, for a buffer that sleeps, and for options that contradict each
-///   other; `CUDA_ERROR_OUT_OF_MEMORY`.
+///   `CUSHIM_ERROR_INVALID_ARGUMENT` for 0 bytes, for a buffer that sleeps, and for options that contradict
+///   each other; `CUDA_ERROR_OUT_OF_MEMORY`.
 /// @driver none
 ///
 /// # Safety
-/// `options` is NULL or valid for the bytes that its `struct_size` names, with as many peers as it says; `grown` is
-/// NULL or valid for writes.
+/// `options` is NULL or valid for the bytes that its `struct_size` names, with as many peers as it says;
+/// `grown` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_grow(
     buffer: cushim_buffer,
@@ -58,19 +59,20 @@ pub enum cushim_sleep_flags {
 
 const KEEP: u32 = cushim_sleep_flags::CUSHIM_SLEEP_KEEP_CONTENTS as u32;
 
-/// Gives a buffer's memory back to the driver and keeps its addresses, after the stream has done its work so far.
+/// Gives a buffer's memory back to the driver and keeps its addresses, after the stream has done its work so
+/// far.
 ///
-/// Until `cushim_buffer_wake`, operations with the buffer and launches of execs that keep it are refused by name. Graphs
-/// and execs with it stay as they are, and work again afterwards. Work in other streams that uses the memory must be
-/// done, and what has only the address must not use it: that would be an illegal access.
+/// Until `cushim_buffer_wake`, operations with the buffer and launches of execs that keep it are refused by
+/// name. Graphs and execs with it stay as they are, and work again afterwards. Work in other streams that uses
+/// the memory must be done, and what has only the address must not use it: that would be an illegal access.
 ///
 /// @param[in] buffer The buffer, of a virtual resource.
 /// @param[in] stream The stream.
 /// @param[in, flags(cushim_sleep_flags)] flags Flags.
-/// @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that
-///   is being captured (the capture stays valid), for a buffer that sleeps, and for one whose memory another buffer
-///   shares because one of them grew from the other; `CUSHIM_ERROR_OUT_OF_MEMORY` if the host has no room for the
-///   contents.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+///   stream that is being captured (the capture stays valid), for a buffer that sleeps, and for one whose
+///   memory another buffer shares because one of them grew from the other; `CUSHIM_ERROR_OUT_OF_MEMORY` if the
+///   host has no room for the contents.
 /// @driver none
 /// @sync stream
 #[unsafe(no_mangle)]
@@ -87,13 +89,14 @@ pub extern "C" fn cushim_buffer_sleep(
     })
 }
 
-/// Gives a buffer that sleeps memory again, at the same addresses, with the contents that were kept. Otherwise its
-/// contents are undefined. If the call fails, the buffer sleeps as before.
+/// Gives a buffer that sleeps memory again, at the same addresses, with the contents that were kept. Otherwise
+/// its contents are undefined. If the call fails, the buffer sleeps as before.
 ///
 /// @param[in] buffer The buffer.
 /// @param[in] stream The stream in which the contents are copied.
-/// @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that
-///   is being captured (the capture stays valid), and for a buffer that does not sleep; `CUDA_ERROR_OUT_OF_MEMORY`.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+///   stream that is being captured (the capture stays valid), and for a buffer that does not sleep;
+///   `CUDA_ERROR_OUT_OF_MEMORY`.
 /// @driver none
 /// @sync stream
 #[unsafe(no_mangle)]

@@ -56,8 +56,8 @@ const RDMA: u32 = cushim_virtual_flags::CUSHIM_VIRTUAL_GPU_DIRECT_RDMA as u32;
 pub struct cushim_virtual_options {
     /// Bytes of this struct, `sizeof(cushim_virtual_options)`.
     pub struct_size: usize,
-    /// Where the memory is: zeros mean the device; otherwise the device, a NUMA node of the host (CUDA 12.2) or the
-    /// host (CUDA 13.0). The host can read and write its own memory at the same addresses.
+    /// Where the memory is: zeros mean the device; otherwise the device, a NUMA node of the host (CUDA 12.2) or
+    /// the host (CUDA 13.0). The host can read and write its own memory at the same addresses.
     pub location: cushim_location,
     /// @field[flags(cushim_virtual_flags)] Flags.
     pub flags: u32,
@@ -65,14 +65,15 @@ pub struct cushim_virtual_options {
     pub shareable: i32,
     /// Addresses begin at a multiple of this power of two; 0 for the granularity.
     pub alignment: usize,
-    /// Where the driver is asked to put the first addresses, a multiple of the granularity; 0 for any. It may put them
-    /// elsewhere.
+    /// Where the driver is asked to put the first addresses, a multiple of the granularity; 0 for any. It may
+    /// put them elsewhere.
     pub address_hint: u64,
     /// @field[enum(cushim_virtual_access)] What the device may do.
     pub access: i32,
     /// @field[enum(cushim_virtual_access)] What the peers may do.
     pub peer_access: i32,
-    /// @field[nullable, array(peer_count)] Ordinals of other devices that use the memory; NULL if there are none.
+    /// @field[nullable, array(peer_count)] Ordinals of other devices that use the memory; NULL if there are
+    ///   none.
     pub peers: *const i32,
     /// The number of devices.
     pub peer_count: usize,
@@ -81,26 +82,27 @@ pub struct cushim_virtual_options {
 /// Creates a resource of virtual memory (`cuMemAddressReserve`, `cuMemCreate`, `cuMemMap`): each allocation has
 /// addresses of its own, and its buffers can grow (`cushim_buffer_grow`) and sleep (`cushim_buffer_sleep`).
 ///
-/// Sizes are rounded up to the granularity, 2 MiB on branch 580 (measured), and `cushim_buffer_size` says the rounded
-/// size. Nothing is stream-ordered, waits for work or disturbs a capture. The stream of `cushim_buffer_create` is
-/// optional: it is the deallocation stream, which is waited for before memory is unmapped. Without one, the work that
-/// uses a buffer must be done when that is destroyed: the driver does not wait, and such work would be an illegal
-/// access. If the stream is being captured then, the memory is unmapped after the capture.
+/// Sizes are rounded up to the granularity, 2 MiB on branch 580 (measured), and `cushim_buffer_size` says the
+/// rounded size. Nothing is stream-ordered, waits for work or disturbs a capture. The stream of
+/// `cushim_buffer_create` is optional: it is the deallocation stream, which is waited for before memory is
+/// unmapped. Without one, the work that uses a buffer must be done when that is destroyed: the driver does not
+/// wait, and such work would be an illegal access. If the stream is being captured then, the memory is unmapped
+/// after the capture.
 ///
-/// The memory belongs to no context: it stays when a context is reset. What `cushim_resource_allocate` gave and nobody
-/// freed goes with the resource.
+/// The memory belongs to no context: it stays when a context is reset. What `cushim_resource_allocate` gave and
+/// nobody freed goes with the resource.
 ///
 /// @param[in] device The device.
 /// @param[in, nullable] options The options.
 /// @param[out, owned] resource The resource.
 /// @errors `CUSHIM_ERROR_UNSUPPORTED` for what this device or driver does not offer (`cushim_device_supports`
-///   "virtual-memory"); `CUSHIM_ERROR_INVALID_ARGUMENT` for options that contradict each other, and for a peer that
-///   does not exist or cannot reach the device, with its number as the error's `item`.
+///   "virtual-memory"); `CUSHIM_ERROR_INVALID_ARGUMENT` for options that contradict each other, and for a peer
+///   that does not exist or cannot reach the device, with its number as the error's `item`.
 /// @driver none
 ///
 /// # Safety
-/// `options` is NULL or valid for the bytes that its `struct_size` names, with as many peers as it says; `resource` is
-/// NULL or valid for writes.
+/// `options` is NULL or valid for the bytes that its `struct_size` names, with as many peers as it says;
+/// `resource` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_resource_create_virtual(
     device: cushim_device,

@@ -20,15 +20,16 @@ pub enum Contents {
 }
 
 impl Buffer {
-    /// A new buffer of at least `bytes`, which begins with this one's memory: at the same address if the driver grants the next addresses, else
-    /// elsewhere. Nothing is copied, and this buffer stays as it is. Where it has so many bytes already, the new one is as long as this one.
+    /// A new buffer of at least `bytes`, which begins with this one's memory: at the same address if the driver grants the next
+    /// addresses, else elsewhere. Nothing is copied, and this buffer stays as it is. Where it has so many bytes already, the new one is
+    /// as long as this one.
     ///
-    /// New memory is as the options say, or else as that of the resource. The new buffer has this one's deallocation stream. Graph nodes, execs
-    /// and exported tensors keep the memory that they have.
+    /// New memory is as the options say, or else as that of the resource. The new buffer has this one's deallocation stream. Graph nodes,
+    /// execs and exported tensors keep the memory that they have.
     ///
     /// # Errors
-    /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for no bytes, and while the buffer
-    /// sleeps; as [`Resource::virtual_memory`] for the options; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
+    /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for no bytes, and while the
+    /// buffer sleeps; as [`Resource::virtual_memory`] for the options; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
     pub fn grow(
         self: &Arc<Self>,
         bytes: usize,
@@ -48,9 +49,9 @@ impl Buffer {
     /// Work in other streams must be done, and whoever has the address must not use it: that would be an illegal access.
     ///
     /// # Errors
-    /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for a stream that is being captured, if
-    /// it sleeps, and if another buffer has its memory, too, because one of them grew from the other; [`Status::OUT_OF_MEMORY`] if the host has
-    /// no room for the contents; that of the stream's work.
+    /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for a stream that is being
+    /// captured, if it sleeps, and if another buffer has its memory, too, because one of them grew from the other;
+    /// [`Status::OUT_OF_MEMORY`] if the host has no room for the contents; that of the stream's work.
     pub fn sleep(self: &Arc<Self>, stream: &Arc<Stream>, contents: Contents) -> Result<(), Error> {
         let resource = self.prepared("sleeps", stream)?;
         let about = |failure: Error| failure.about(&**self);

@@ -21,8 +21,8 @@ impl Resource {
     /// reset. What was allocated without a buffer and is not freed goes with the resource.
     ///
     /// # Errors
-    /// [`Status::UNSUPPORTED`] for what this device or driver does not offer; [`Status::INVALID_ARGUMENT`] for options that contradict each
-    /// other, and for a peer that there is not, or that cannot reach the device, with the error's item; the driver's.
+    /// [`Status::UNSUPPORTED`] for what this device or driver does not offer; [`Status::INVALID_ARGUMENT`] for options that contradict
+    /// each other, and for a peer that there is not, or that cannot reach the device, with the error's item; the driver's.
     pub fn virtual_memory(device: &Arc<Device>, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
         let plan = Plan::new(device, options)?;
         let properties =
