@@ -1,5 +1,6 @@
 //! Handles: the 64 bytes by which another process finds what is shared with it. They come back from anywhere.
 
+use std::ffi::c_char;
 use std::os::fd::RawFd;
 use std::sync::LazyLock;
 
@@ -35,7 +36,7 @@ const MAGIC: [u8; 4] = *b"SCIP";
 const VERSION: u32 = 1;
 
 impl Handle {
-    pub(crate) fn bytes(&self, kind: Kind) -> [i8; SIZE] {
+    pub(crate) fn bytes(&self, kind: Kind) -> [c_char; SIZE] {
         let mut bytes = [0; SIZE];
         let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
         put(0, &MAGIC);
@@ -47,11 +48,11 @@ impl Handle {
         put(40, &self.serial.to_le_bytes());
         let check = sum(&bytes);
         bytes[56..].copy_from_slice(&check.to_le_bytes());
-        bytes.map(|byte| byte as i8)
+        bytes.map(|byte| byte as c_char)
     }
 
     /// `None` if the bytes are not those of a handle of this kind. That what it names is there is not said.
-    pub(crate) fn read(bytes: &[i8; SIZE], kind: Kind) -> Option<Self> {
+    pub(crate) fn read(bytes: &[c_char; SIZE], kind: Kind) -> Option<Self> {
         let bytes = bytes.map(|byte| byte as u8);
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
@@ -75,9 +76,9 @@ fn sum(bytes: &[u8; SIZE]) -> u64 {
 /// A number that nobody had before.
 pub(crate) fn nonce() -> Nonce {
     let mut bytes = Nonce::default();
-    // SAFETY: writes as many bytes as there are.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    if got != bytes.len() as isize {
+    // SAFETY: writes as many bytes as there are. glibc has a function for that since 2.25.
+    let got = unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0) };
+    if usize::try_from(got) != Ok(bytes.len()) {
         // Time and place, where the system has no random numbers.
         let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let place = (std::process::id() as u64) << 32 ^ (&raw const bytes) as u64;
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(Handle::read(&bytes, Kind::Memory), None);
         for bit in 0..SIZE * 8 {
             let mut changed = bytes;
-            changed[bit / 8] ^= (1u8 << (bit % 8)) as i8;
+            changed[bit / 8] ^= (1u8 << (bit % 8)) as std::ffi::c_char;
             assert_eq!(Handle::read(&changed, Kind::Event), None, "bit {bit}");
         }
     }

@@ -97,7 +97,7 @@ pub(crate) fn cuMemPoolImportPointer(
 ) -> Answer {
     ptr_out.check()?;
     let pool = Pool::of(pool)?;
-    let bytes = shareData.item(0)?.reserved.map(|byte| byte as i8);
+    let bytes = shareData.item(0)?.reserved.map(|byte| byte as std::ffi::c_char);
     let sharing = pool.importing().ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let handle = Handle::read(&bytes, sharing::Kind::Pointer).filter(|handle| sharing.is(&handle.nonce));
     let handle = handle.ok_or(CUDA_ERROR_INVALID_VALUE)?;
