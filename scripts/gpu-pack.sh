@@ -68,7 +68,7 @@ cargo build -q --release -p cushim -p softcuda --lib --example probe --features 
 cargo build -q --release -p conformance -p bench-calls
 cargo run -q --release -p capi-tests --bin pack -- "$out/bin"
 # Those tests run on the driver that CUSHIM_DRIVER names.
-rust_tests=(--test memory --test op --test graph)
+rust_tests=(--test memory --test op --test graph --test typed)
 cargo test -q --release -p cushim "${rust_tests[@]}" --no-run --message-format=json 2>/dev/null |
   sed -n 's/.*"kind":\["test"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
   while read -r name path; do cp "$path" "$out/bin/rust-$name"; done

@@ -21,6 +21,7 @@
 //! - [`Device`], [`Context`], [`Stream`] and [`Event`], [`memory`], [`managed`] and [`kernel`] are the objects;
 //!   `include/cushim.h` is the same for C.
 //! - [`op`] has what streams are asked to do, as values, and [`graph`] what is described once and launched many times.
+//! - [`compile`] compiles CUDA C++ with NVRTC, which it finds at run time, too.
 //! - [`testing`] has drivers for tests, which need no GPU.
 //! - [`driver`] is the raw tier, a table of the driver's functions; `include/cushim_driver.h` is the same for C.
 //!
@@ -31,6 +32,7 @@
 
 #[cfg(feature = "capi")]
 pub mod capi;
+pub mod compile;
 mod context;
 mod device;
 pub mod driver;

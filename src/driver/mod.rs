@@ -41,7 +41,6 @@ mod version;
 
 pub use call::CallError;
 pub(crate) use call::call;
-#[cfg(feature = "capi")]
 pub(crate) use environment::is_privileged;
 pub use environment::{
     CHECK_VARIABLE, DRIVER_VARIABLE, SOFTWARE_VARIABLE, SOFTWARE_VERSION_VARIABLE, Variable,

@@ -3,10 +3,18 @@
 use super::environment::{CHECK_VARIABLE, DRIVER_VARIABLE, Environment, SOFTWARE_VARIABLE};
 use std::sync::{Mutex, PoisonError};
 
-/// What the library reads. Of the last three, one belongs to the log of the C library, one to the Python package, one to tests of Rust
-/// programs (and to the project's own).
-const VARIABLES: &[&str] =
-    &[DRIVER_VARIABLE, SOFTWARE_VARIABLE, CHECK_VARIABLE, "CUSHIM_LOG", "CUSHIM_LIBRARY", "CUSHIM_REQUIRE"];
+/// What the library reads. Of the last five, one belongs to the log of the C library, one to the Python package, one to tests of Rust
+/// programs (and to the project's own), two to Rust programs that compile CUDA C++.
+const VARIABLES: &[&str] = &[
+    DRIVER_VARIABLE,
+    SOFTWARE_VARIABLE,
+    CHECK_VARIABLE,
+    "CUSHIM_LOG",
+    "CUSHIM_LIBRARY",
+    "CUSHIM_REQUIRE",
+    "CUSHIM_NVRTC",
+    "CUSHIM_CACHE",
+];
 /// What the project's own tests and scripts read.
 const OF_THE_PROJECT: &[&str] =
     &["CUSHIM_DEBIAN_MIRROR", "CUSHIM_LOOM_SHORT", "CUSHIM_MATRIX", "CUSHIM_REFRESH"];

@@ -237,7 +237,8 @@ impl<P: Parameters> TypedKernel<P> {
     /// The kernel with parameters of these types.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] if the kernel has another number of parameters, or one of another size, where the driver knows (12.4).
+    /// [`Status::INVALID_ARGUMENT`] if the kernel has another number of parameters, or one of another size, where the driver knows
+    /// (12.4).
     pub fn new(kernel: &Arc<Kernel>) -> Result<Self, Error> {
         check(kernel, P::BYTES)?;
         Ok(Self { kernel: Arc::clone(kernel), _parameters: PhantomData })
@@ -252,12 +253,13 @@ impl<P: Parameters> TypedKernel<P> {
     /// Launches it in a stream. It returns before the kernel is done.
     ///
     /// # Safety
-    /// Launched so, the kernel reads and writes its slices only, each inside of its length; those that are parameters of type [`Read`] it
-    /// only reads. In a graph that holds for every launch of it.
+    /// The types are those of the kernel's parameters, which before driver 12.4 nobody compares. Launched so, the kernel reads and writes
+    /// its slices only, each inside of its length; those that are parameters of type [`Read`] it only reads. In a graph that holds for
+    /// every launch of it.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a configuration that no kernel has, and for a [`PinnedSlice`] or [`ManagedSlice`] in a stream under
-    /// capture; the driver's.
+    /// [`Status::INVALID_ARGUMENT`] for a configuration that no kernel has, and for a [`PinnedSlice`] or [`ManagedSlice`] in a stream
+    /// under capture; the driver's.
     pub unsafe fn launch<A: Arguments<P>>(
         &self,
         stream: &Arc<Stream>,
@@ -276,9 +278,10 @@ impl<P: Parameters> TypedKernel<P> {
     /// The kernel with a check, by which its launches are safe: it sees values as they are, and how many elements slices have.
     ///
     /// # Safety
-    /// Launched so as the check says yes to, by [`LaunchConfig`] and arguments, the kernel reads and writes its slices only, each inside of
-    /// its length; those that are parameters of type [`Read`] it only reads. What else is in the configuration that is not checked does not
-    /// matter: whether it is cooperative, has clusters, or starts before the kernel ahead of it is done.
+    /// The types are those of the kernel's parameters, which before driver 12.4 nobody compares. Launched as the check says yes to, by
+    /// [`LaunchConfig`] and arguments, the kernel reads and writes its slices only, each inside of its length; those that are parameters
+    /// of type [`Read`] it only reads. What else is in the configuration that is not checked does not matter: whether it is cooperative,
+    /// has clusters, or starts before the kernel ahead of it is done.
     pub unsafe fn vouch(
         self,
         check: impl Fn(&LaunchConfig<'_>, &P::Seen) -> bool + Send + Sync + 'static,
@@ -326,7 +329,10 @@ type Check<P> = dyn Fn(&LaunchConfig<'_>, &<P as Parameters>::Seen) -> bool + Se
 ///
 /// ```compile_fail,E0277
 /// # use cushim::{Stream, kernel::LaunchConfig, typed::{DeviceSlice, SafeKernel, Write}};
-/// # fn f(stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(u32, Write<u32>)>, numbers: &mut DeviceSlice<f32>) -> Result<(), cushim::Error> {
+/// # fn f(
+/// #     stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(u32, Write<u32>)>,
+/// #     numbers: &mut DeviceSlice<f32>,
+/// # ) -> Result<(), cushim::Error> {
 /// kernel.launch(stream, &LaunchConfig::new(1, 1), (4_u32, numbers))?;
 /// # Ok(())
 /// # }
@@ -336,7 +342,10 @@ type Check<P> = dyn Fn(&LaunchConfig<'_>, &<P as Parameters>::Seen) -> bool + Se
 ///
 /// ```compile_fail,E0277
 /// # use cushim::{Stream, kernel::LaunchConfig, typed::{DeviceSlice, SafeKernel, Write}};
-/// # fn f(stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(u32, Write<u32>)>, numbers: &DeviceSlice<u32>) -> Result<(), cushim::Error> {
+/// # fn f(
+/// #     stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(u32, Write<u32>)>,
+/// #     numbers: &DeviceSlice<u32>,
+/// # ) -> Result<(), cushim::Error> {
 /// kernel.launch(stream, &LaunchConfig::new(1, 1), (4_u32, numbers))?;
 /// # Ok(())
 /// # }
@@ -346,7 +355,10 @@ type Check<P> = dyn Fn(&LaunchConfig<'_>, &<P as Parameters>::Seen) -> bool + Se
 ///
 /// ```compile_fail,E0502
 /// # use cushim::{Stream, kernel::LaunchConfig, typed::{DeviceSlice, Read, SafeKernel, Write}};
-/// # fn f(stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(Read<u32>, Write<u32>)>, mut numbers: DeviceSlice<u32>) -> Result<(), cushim::Error> {
+/// # fn f(
+/// #     stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(Read<u32>, Write<u32>)>,
+/// #     mut numbers: DeviceSlice<u32>,
+/// # ) -> Result<(), cushim::Error> {
 /// kernel.launch(stream, &LaunchConfig::new(1, 1), (&numbers, &mut numbers))?;
 /// # Ok(())
 /// # }
@@ -356,7 +368,10 @@ type Check<P> = dyn Fn(&LaunchConfig<'_>, &<P as Parameters>::Seen) -> bool + Se
 ///
 /// ```compile_fail,E0133
 /// # use cushim::{Stream, kernel::LaunchConfig, typed::{DeviceSlice, TypedKernel, Write}};
-/// # fn f(stream: &std::sync::Arc<Stream>, kernel: &TypedKernel<(u32, Write<u32>)>, numbers: &mut DeviceSlice<u32>) -> Result<(), cushim::Error> {
+/// # fn f(
+/// #     stream: &std::sync::Arc<Stream>, kernel: &TypedKernel<(u32, Write<u32>)>,
+/// #     numbers: &mut DeviceSlice<u32>,
+/// # ) -> Result<(), cushim::Error> {
 /// kernel.launch(stream, &LaunchConfig::new(1, 1), (4_u32, numbers))?;
 /// # Ok(())
 /// # }
@@ -376,8 +391,8 @@ impl<P: Parameters> SafeKernel<P> {
     /// Launches it in a stream. It returns before the kernel is done.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a launch that the check says no to, and one with attributes by number, which nobody checks; as for
-    /// [`TypedKernel::launch`].
+    /// [`Status::INVALID_ARGUMENT`] for a launch that the check says no to, and one with attributes by number, which nobody checks; as
+    /// for [`TypedKernel::launch`].
     pub fn launch<A: Arguments<P>>(
         &self,
         stream: &Arc<Stream>,

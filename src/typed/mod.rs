@@ -39,9 +39,8 @@
 //! - **The host's memory.** Copies of borrowed `&[T]` return when they are done. Asynchronous copies take a [`PinnedSlice`], whose elements
 //!   the host gets only after waiting for them; so it is with a [`ManagedSlice`].
 //! - **Order.** Work in the home stream is ordered by that. Work in another stream waits for the home stream, and what is done next, in any
-//!   stream, for that: [`Order::Recorded`], the default. It costs nothing while a slice is used in one stream; a use in another one costs an
-//!   event, a record and a wait (some 350 ns on an H100 machine, see the measurements). [`Order::Explicit`] leaves it to the program; it is
-//!   `unsafe` to ask for.
+//!   stream, for that: [`Order::Recorded`], the default. It costs nothing while a slice is used in one stream; a use in another one
+//!   costs an event, its record and a wait. [`Order::Explicit`] leaves it to the program; it is `unsafe` to ask for.
 //! - **Kernels.** What a kernel does nobody but its author knows, who vouches for it once ([`TypedKernel::vouch`]), with a check of each
 //!   launch; or each caller does ([`TypedKernel::launch`], which is `unsafe`).
 //! - **Elements** are types whose bytes are all there is to them ([`DeviceCopy`]).

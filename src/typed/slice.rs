@@ -126,8 +126,8 @@ pub struct PinnedSlice<T: DeviceCopy> {
 
 /// Elements in managed memory, which host and devices reach by one address, wherever it is at the time.
 ///
-/// The host reads and writes them as those of a [`PinnedSlice`]. It needs a device that lets the host reach managed memory while kernels run
-/// ([`Feature::ConcurrentManagedAccess`]).
+/// The host reads and writes them as those of a [`PinnedSlice`]. It needs a device that lets the host reach managed memory while kernels
+/// run ([`Feature::ConcurrentManagedAccess`]).
 ///
 /// ```
 /// # use cushim::driver::{Choice, OpenOptions};
@@ -261,6 +261,10 @@ fn on_host<T>(
     let buffer = Buffer::create(&resource()?, bytes, None)?;
     buffer.set_stream(home)?; // which is waited for before the memory is freed
     let start: *mut u8 = std::ptr::with_exposed_provenance_mut(buffer.pointer().0 as usize);
+    if !start.addr().is_multiple_of(align_of::<T>()) {
+        let refusal = format!("elements are aligned to {} bytes, and {buffer} is not", align_of::<T>());
+        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref()));
+    }
     // SAFETY: the host reaches so many bytes there, which are nobody else's yet.
     unsafe { start.write_bytes(0, bytes) };
     Ok(Memory::new(buffer, home, Some(HostUse::new())))

@@ -12,7 +12,8 @@ mod order;
 mod slices;
 mod versions;
 
-use common::{alone, context, stream};
+use common::{alone, context, driver, stream};
+use cushim::driver::Kind;
 use cushim::kernel::{Image, Kernel, Library, LoadOptions};
 use cushim::{Context, Error, Status};
 use std::sync::Arc;
@@ -35,6 +36,11 @@ const PTX: &str = "\
 fn kernel(context: &Arc<Context>) -> Arc<Kernel> {
     let library = Library::load(context, &Image::new(PTX).expect("text"), &LoadOptions::default());
     library.expect("it compiles").kernel("scale_and_add").expect("it is there")
+}
+
+/// Whether the driver does as its variables say, as a GPU's does not.
+fn is_softcuda() -> bool {
+    driver().kind() == Kind::Software
 }
 
 /// It is refused as an argument that is not acceptable, and the sentence says this.

@@ -1,6 +1,6 @@
 //! Order between streams, where work runs in a random order that streams and events allow.
 
-use crate::{alone, context, stream};
+use crate::{alone, context, is_softcuda, stream};
 use cushim::typed::{DeviceSlice, Order};
 use cushim::{flush_callbacks, unreported_release_errors};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -52,6 +52,9 @@ fn slices_order_the_streams_that_use_them() {
 fn nobody_else_does() {
     if std::env::var_os("CUSHIM_TEST_CHILD").is_some_and(|child| child == "order::nobody_else_does") {
         return alone("order::nobody_else_does", &[], || assert!(is_ordered(Order::Explicit)));
+    }
+    if !is_softcuda() {
+        return; // which may do it right by chance
     }
     std::panic::set_hook(Box::new(|_| ()));
     assert!(seeds("order::nobody_else_does", Order::Explicit) < 6);

@@ -1,6 +1,6 @@
 //! Slices, parts of them, and copies.
 
-use crate::{alone, context, refused, stream};
+use crate::{alone, context, is_softcuda, refused, stream};
 use cushim::typed::{
     DeviceCopy, DeviceSlice, ManagedSlice, Order, PinnedSlice, SafeKernel, TypedKernel, View, ViewMut,
 };
@@ -126,6 +126,9 @@ fn the_host_waits_for_what_it_reads() {
 #[test]
 fn managed_slices_need_a_device_that_shares() {
     const NAME: &str = "slices::managed_slices_need_a_device_that_shares";
+    if !is_softcuda() {
+        return;
+    }
     alone(NAME, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")], || {
         let error = ManagedSlice::<u8>::zeroed(&stream(&context()), 4).expect_err("not here");
         assert_eq!(error.status, Status::UNSUPPORTED);

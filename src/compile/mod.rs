@@ -1,0 +1,35 @@
+//! CUDA C++, compiled when the program runs.
+//!
+//! ```no_run
+//! use cushim::compile::{Compiler, Source};
+//! use cushim::kernel::{Library, LoadOptions};
+//! # let context = cushim::Device::get(&cushim::testing::driver(), 0)?.primary_context()?;
+//!
+//! let source = Source::new("template<class T> __global__ void set(T *to, T value) { to[threadIdx.x] = value; }")
+//!     .name("set.cu")
+//!     .option("--std=c++17")
+//!     .name_expression("set<float>");
+//! let compiler = Compiler::find(context.driver())?;
+//! let compiled = compiler.compile(&source, context.device())?;
+//! let library = Library::load(&context, compiled.image(), &LoadOptions::default())?;
+//! let kernel = library.kernel(compiled.lowered_name("set<float>").expect("it was asked for"))?;
+//! # drop(kernel);
+//! # Ok::<(), cushim::Error>(())
+//! ```
+//!
+//! NVRTC is looked for when a [`Compiler`] is, and never before. Nothing else of the CUDA toolkit is needed; CUDA's headers
+//! (`cuda_fp16.h`) are found where they are beside it, as in toolkits, and in the packages `nvidia-cuda-runtime-cu12` and
+//! `nvidia-cuda-runtime`.
+//!
+//! What was compiled is kept on disk, in `~/.cache/cushim` or where `XDG_CACHE_HOME` or `CUSHIM_CACHE` say (`off` keeps nothing): by the
+//! source with its name, its headers, options and name expressions, the architecture, and the compiler with its version and file. What
+//! includes other files is compiled each time.
+
+mod cache;
+mod compiler;
+mod find;
+mod nvrtc;
+mod source;
+
+pub use compiler::{Compiled, Compiler};
+pub use source::Source;
