@@ -5,17 +5,19 @@
 
 /// One of the texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text {
+pub struct Text {
     /// Without its NUL.
-    pub(crate) ptx: Vec<u8>,
-    pub(crate) most_registers: Option<u32>,
+    pub ptx: Vec<u8>,
+    /// The most registers that its kernels are to need.
+    pub most_registers: Option<u32>,
 }
 
 const MARK: [u8; 16] = *b"\x7fELF\x02\x01\x01\x33\x07softlnk";
 const HEADER: usize = 64;
 
 /// The image of some texts, for an architecture, as 90 is sm_90.
-pub(crate) fn pack(texts: &[Text], architecture: u32) -> Vec<u8> {
+#[must_use]
+pub fn pack(texts: &[Text], architecture: u32) -> Vec<u8> {
     let mut image = vec![0; HEADER];
     image[..MARK.len()].copy_from_slice(&MARK);
     // An executable for CUDA devices; the version of the format, and the size of the header.
@@ -34,7 +36,8 @@ pub(crate) fn pack(texts: &[Text], architecture: u32) -> Vec<u8> {
 }
 
 /// The texts of an image that `pack` has made, or softcuda's linker; `None` of any other.
-pub(crate) fn unpack(image: &[u8]) -> Option<Vec<Text>> {
+#[must_use]
+pub fn unpack(image: &[u8]) -> Option<Vec<Text>> {
     let (size, rest) = image.strip_prefix(&MARK)?.get(HEADER - MARK.len()..)?.split_first_chunk()?;
     let mut rest = rest.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?)?;
     let mut texts = Vec::new();

@@ -16,7 +16,7 @@
 
 mod audit;
 mod copy;
-mod cubin;
+pub mod cubin;
 mod elf;
 mod nvjitlink;
 mod nvrtc;

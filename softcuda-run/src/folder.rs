@@ -47,7 +47,17 @@ impl Folder {
         if let Some(compilers) = libraries.compilers() {
             symlink(&compilers, folder.path.join(COMPILERS)).map_err(failed)?;
         }
+        // Where this program cannot be told, the command has the ptxas that it would have had.
+        if let Ok(program) = std::env::current_exe() {
+            std::fs::create_dir(folder.programs()).map_err(failed)?;
+            symlink(program, folder.programs().join(crate::ptxas::NAME)).map_err(failed)?;
+        }
         Ok(folder)
+    }
+
+    /// The folder of programs that come before others of their names.
+    pub(crate) fn programs(&self) -> PathBuf {
+        self.path.join("bin")
     }
 
     /// What the loader is to ask about the libraries that programs open: it makes its files beside itself, so here.

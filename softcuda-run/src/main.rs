@@ -6,6 +6,7 @@
 //! - `folder`: a folder with `libcuda.so.1`, which the loader finds and which goes at the end;
 //! - `setting`: the variables of the command;
 //! - `command`: the command, its signals and its end;
+//! - `ptxas`: this program under that name, for the command;
 //! - `doctor`: what was found on this machine, and what will not work here.
 #![cfg(target_os = "linux")]
 
@@ -15,6 +16,7 @@ mod doctor;
 mod folder;
 mod libraries;
 mod problem;
+mod ptxas;
 mod question;
 mod setting;
 
@@ -26,6 +28,11 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // This program, as the command calls it.
+    let name = std::env::args_os().next().unwrap_or_default();
+    if std::path::Path::new(&name).file_name() == Some(OsStr::new(ptxas::NAME)) {
+        return ptxas::main(&words);
+    }
     // This program, started by itself.
     if let [first, library] = &words[..]
         && first == question::WORD

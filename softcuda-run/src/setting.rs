@@ -112,6 +112,13 @@ pub(crate) fn for_command(
         // Triton asks ldconfig first, which knows only what is installed.
         Setting::new("TRITON_LIBCUDA_PATH", path),
     ]);
+    let ptxas = folder.programs().join(crate::ptxas::NAME);
+    if ptxas.is_file() {
+        settings.push(Setting::new("PATH", before("PATH", &folder.programs())));
+        // Triton has one of its own, which it takes unless one of these says otherwise.
+        settings.push(Setting::new("TRITON_PTXAS_PATH", &ptxas));
+        settings.push(Setting::new("TRITON_PTXAS_BLACKWELL_PATH", &ptxas));
+    }
     if let Some(auditor) = folder.auditor() {
         settings.push(Setting::new("LD_AUDIT", before("LD_AUDIT", &auditor)));
     }

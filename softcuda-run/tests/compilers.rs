@@ -241,3 +241,56 @@ int main(int count, char **words) {
     assert_eq!(output.out, expected, "{output:?}");
     compilers.machine.is_empty();
 }
+
+/// By its name, and by the variables that Triton reads.
+#[test]
+fn ptxas_makes_images_of_ptx() {
+    let machine = Machine::new();
+    let loads = r#"
+int main(int count, char **words) {
+    if (start() || count < 3) return 2;
+    FILE *file = fopen(words[1], "rb");
+    char *image = calloc(1, 1 << 16);
+    if (!file || !fread(image, 1, 1 << 16, file)) return 3;
+    printf("%s %d\n", memcmp(image, "\177ELF", 4) ? "-" : "ELF", image[48]);
+    load("load", image, words[2]);
+    return 0;
+}
+"#;
+    let options = ["-ldl", "-Wno-incompatible-pointer-types"];
+    let program = machine.program("loads.c", &[DRIVER, loads].concat(), &options);
+    machine.write("k.ptx", ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k() { ret; }\n");
+    machine.write(
+        "bad.ptx",
+        ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k() { nonsense; }\n",
+    );
+    machine.write("other", "hello");
+    let shell = |line: &str| machine.run(&["--cuda", "12.8", "sh", "-c", line]);
+
+    let output =
+        shell(&format!("ptxas -lineinfo -v --gpu-name=sm_90a k.ptx -o k.cubin && {program} k.cubin k"));
+    assert_eq!((output.out.as_str(), output.err.as_str()), ("ELF 90\nload 0 0\n", ""), "{output:?}");
+    let triton = "for it in \"$TRITON_PTXAS_PATH\" \"$TRITON_PTXAS_BLACKWELL_PATH\"; do \"$it\" --version | grep -o 'release 12.8'; done";
+    assert_eq!(shell(triton).out, "release 12.8\nrelease 12.8\n");
+    // Without an architecture it is that of the PTX; the file has ptxas' own name.
+    let output = shell(&format!("ptxas - < k.ptx && {program} elf.o k"));
+    assert_eq!(output.out, "ELF 52\nload 0 0\n", "{output:?}");
+    // What is wrong in the PTX is found when it is loaded.
+    let output = shell(&format!("ptxas -arch sm_80 bad.ptx -o bad.cubin && {program} bad.cubin k"));
+    assert_eq!(output.out, "ELF 80\nload 218 -1\n", "{output:?}");
+    for (line, sentence) in [
+        ("ptxas", "no input file"),
+        ("ptxas nowhere.ptx", "nowhere.ptx: No such file"),
+        ("ptxas other", "other is no PTX"),
+        ("ptxas -arch=sm k.ptx", "the value sm of the option gpu-name"),
+        ("ptxas -maxrregcount x k.ptx", "the value x of the option maxrregcount"),
+    ] {
+        let output = shell(line);
+        assert_eq!(output.status, Some(255), "{line}: {output:?}");
+        assert!(
+            output.err.starts_with("ptxas fatal   : ") && output.err.contains(sentence),
+            "{line}: {output:?}"
+        );
+    }
+    machine.is_empty();
+}

@@ -24,7 +24,11 @@ const KINDS: [(&str, &str, &str); 5] = [
         "nvJitLink",
         "links to a cubin, which is refused; have it make PTX (-ptx), or let the driver link",
     ),
-    ("ptxas", "ptxas", "makes cubins, which are refused; give the driver the PTX"),
+    (
+        "ptxas",
+        "ptxas",
+        "makes cubins, which are refused, where it is called by its full path; by its name, and by Triton, softcuda-run's own is",
+    ),
     (
         "nvcc",
         "nvcc",
