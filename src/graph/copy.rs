@@ -74,9 +74,9 @@ impl Node {
         copy.check_usable()?;
         let mut state = other.unwrap_or(own);
         // Driver 580 crashes where another thread makes or destroys a clone meanwhile (measured).
-        let related = relations::kept(&state);
+        let relatives = relations::changed();
         let found = state.graph(copy.object.id).native.find_copy(native);
-        drop(related);
+        drop(relatives);
         let found = found.map_err(|error| {
             let mut failure = tree.failed(error, &self.name());
             failure.message.push_str(&format!(

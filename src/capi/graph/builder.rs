@@ -628,9 +628,11 @@ pub unsafe extern "C" fn cushim_builder_add_conditional(
         let reserved = reserve_all(body_count)?;
         guard.room_for_run()?;
         let (added, builders) = builder.add_conditional(&condition, kind, body_count)?;
+        // Another thread may have removed the node since: the call fails then, and its bodies are closed.
+        let handle = node.is_some().then(|| handle_of(&added)).transpose()?;
         name_all(bodies, reserved, builders);
-        if let Some(node) = node {
-            *node = handle_of(&added)?;
+        if let (Some(node), Some(handle)) = (node, handle) {
+            *node = handle;
         }
         Ok(())
     })
