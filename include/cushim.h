@@ -192,7 +192,9 @@
  *
  * To use virtual memory, which grows and sleeps:
  *   cushim_resource_create_virtual, cushim_buffer_grow, cushim_buffer_sleep, cushim_buffer_wake,
- *   cushim_buffer_get_asleep
+ *   cushim_buffer_get_asleep, cushim_allocation_create, cushim_allocation_get_size, cushim_allocation_get_location,
+ *   cushim_allocation_native, cushim_reservation_create, cushim_reservation_get_pointer, cushim_reservation_get_size,
+ *   cushim_reservation_map, cushim_reservation_unmap, cushim_reservation_set_access, cushim_reservation_get_access
  *
  * To exchange tensors with other libraries:
  *   cushim_buffer_export_dlpack, cushim_buffer_import_dlpack
@@ -1263,6 +1265,9 @@ typedef int32_t cushim_exec_flags;
 #endif /* __cplusplus */
 
 /* Never given a body. */
+typedef struct cushim_allocation_s cushim_allocation_s;
+
+/* Never given a body. */
 typedef struct cushim_buffer_s cushim_buffer_s;
 
 /* Never given a body. */
@@ -1297,6 +1302,9 @@ typedef struct cushim_library_s cushim_library_s;
 
 /* Never given a body. */
 typedef struct cushim_node_s cushim_node_s;
+
+/* Never given a body. */
+typedef struct cushim_reservation_s cushim_reservation_s;
 
 /* Never given a body. */
 typedef struct cushim_resource_s cushim_resource_s;
@@ -1791,6 +1799,20 @@ typedef struct cushim_virtual_options {
   /* The number of devices. */
   size_t peer_count;
 } cushim_virtual_options;
+
+/*
+ * Physical memory, which has no address until it is mapped (`cushim_reservation_map`). It is freed when no
+ * owning handle is left and it is mapped nowhere.
+ */
+typedef struct cushim_allocation_s *cushim_allocation;
+
+/*
+ * A range of addresses, at which whole allocations are mapped. When no owning handle is left, what is mapped
+ * there is unmapped and the addresses are given back: the work that uses them must be done by then.
+ *
+ * Use `cushim_buffer_wrap` with an owner, or `cushim_endpoint_device`, to use the memory in operations.
+ */
+typedef struct cushim_reservation_s *cushim_reservation;
 
 /* Options of `cushim_buffer_export_dlpack`. Zero means the default. */
 typedef struct cushim_dlpack_options {
@@ -4536,8 +4558,9 @@ cushim_status cushim_buffer_create_copy(cushim_buffer buffer, cushim_stream stre
  * @param[in] bytes The size in bytes.
  * @param[out, owned] buffer The buffer. Destroy it with `cushim_buffer_destroy_scratch`, or with
  *   `cushim_buffer_destroy`, which copies nothing.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured, if the resource is stream-ordered;
- *   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured, if the resource is stream-ordered,
+ *   and for a size that a virtual resource rounds up; `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate
+ *   function.
  * @driver any
  */
 cushim_status cushim_buffer_create_scratch(cushim_resource resource,
@@ -4694,6 +4717,176 @@ cushim_status cushim_buffer_wake(cushim_buffer buffer, cushim_stream stream);
  * @param[out] asleep Receives 1 or 0.
  */
 cushim_status cushim_buffer_get_asleep(cushim_buffer buffer, int32_t *asleep);
+
+/*
+ * Creates physical memory (`cuMemCreate`).
+ *
+ * @param[in] device The device.
+ * @param[in] bytes The size in bytes, which is rounded up to the granularity.
+ * @param[in, nullable] options The options. The access that they name goes with the memory to wherever it is
+ *   mapped; alignment and address hint are not looked at.
+ * @param[out, owned] allocation The allocation.
+ * @errors as `cushim_resource_create_virtual`: `CUSHIM_ERROR_UNSUPPORTED`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+ *   also for 0 bytes; `CUDA_ERROR_OUT_OF_MEMORY`.
+ * @driver none
+ */
+cushim_status cushim_allocation_create(cushim_device device,
+                                       size_t bytes,
+                                       const struct cushim_virtual_options *options,
+                                       cushim_allocation *allocation);
+
+/*
+ * Returns one more owning handle of an allocation.
+ *
+ * @param[in] allocation The allocation.
+ * @param[out, owned] reference The new handle.
+ */
+cushim_status cushim_allocation_ref(cushim_allocation allocation, cushim_allocation *reference);
+
+/*
+ * Destroys an owning handle of an allocation. Where it is mapped it stays.
+ *
+ * @param[in, ended, nullable] allocation The handle; NULL does nothing.
+ * @driver none
+ */
+cushim_status cushim_allocation_destroy(cushim_allocation allocation);
+
+/*
+ * Returns the size of an allocation.
+ *
+ * @param[in] allocation The allocation.
+ * @param[out] bytes The size in bytes, a multiple of the granularity.
+ */
+cushim_status cushim_allocation_get_size(cushim_allocation allocation, size_t *bytes);
+
+/*
+ * Returns where an allocation is.
+ *
+ * @param[in] allocation The allocation.
+ * @param[out] location The location.
+ */
+cushim_status cushim_allocation_get_location(cushim_allocation allocation, struct cushim_location *location);
+
+/*
+ * Returns the driver's handle of an allocation.
+ *
+ * @param[in] allocation The allocation.
+ * @param[out] native The `CUmemGenericAllocationHandle`, valid as long as an owning handle is left.
+ */
+cushim_status cushim_allocation_native(cushim_allocation allocation, uint64_t *native);
+
+/*
+ * Reserves addresses (`cuMemAddressReserve`).
+ *
+ * @param[in] device The device whose granularity counts.
+ * @param[in] bytes The size in bytes, which is rounded up to the granularity.
+ * @param[in, nullable] options The options: alignment, address hint and granularity.
+ * @param[out, owned] reservation The reservation.
+ * @errors as `cushim_resource_create_virtual`: `CUSHIM_ERROR_UNSUPPORTED`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+ *   also for 0 bytes; `CUDA_ERROR_OUT_OF_MEMORY` if no range of addresses is as long.
+ * @driver none
+ */
+cushim_status cushim_reservation_create(cushim_device device,
+                                        size_t bytes,
+                                        const struct cushim_virtual_options *options,
+                                        cushim_reservation *reservation);
+
+/*
+ * Returns one more owning handle of a reservation.
+ *
+ * @param[in] reservation The reservation.
+ * @param[out, owned] reference The new handle.
+ */
+cushim_status cushim_reservation_ref(cushim_reservation reservation, cushim_reservation *reference);
+
+/*
+ * Destroys an owning handle of a reservation. With the last one, what is mapped there is unmapped
+ * (`cuMemUnmap`), and the addresses are given back (`cuMemAddressFree`). Neither waits for work.
+ *
+ * @param[in, ended, nullable] reservation The handle; NULL does nothing.
+ * @driver none
+ */
+cushim_status cushim_reservation_destroy(cushim_reservation reservation);
+
+/*
+ * Returns the first address of a reservation.
+ *
+ * @param[in] reservation The reservation.
+ * @param[out] pointer The address.
+ */
+cushim_status cushim_reservation_get_pointer(cushim_reservation reservation, uint64_t *pointer);
+
+/*
+ * Returns the size of a reservation.
+ *
+ * @param[in] reservation The reservation.
+ * @param[out] bytes The size in bytes, a multiple of the granularity.
+ */
+cushim_status cushim_reservation_get_size(cushim_reservation reservation, size_t *bytes);
+
+/*
+ * Maps an allocation, all of it, in a reservation (`cuMemMap`), and gives the access that its options name. An
+ * allocation can be mapped several times. The mapping keeps it.
+ *
+ * @param[in] reservation The reservation.
+ * @param[in] offset Bytes from the first address on, a multiple of the granularity.
+ * @param[in] allocation The allocation.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an offset that is no multiple of the granularity or too large,
+ *   and where something is mapped.
+ * @driver none
+ */
+cushim_status cushim_reservation_map(cushim_reservation reservation, size_t offset, cushim_allocation allocation);
+
+/*
+ * Unmaps all that is mapped in a range of a reservation (`cuMemUnmap`), after the stream, if there is one, has
+ * done its work so far. Unmapping itself does not wait: other work that uses the memory must be done.
+ *
+ * @param[in] reservation The reservation.
+ * @param[in, nullable] stream The stream.
+ * @param[in] offset Bytes from the first address on.
+ * @param[in] bytes The size of the range, which has whole mappings, at least one.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a part of a mapping, where nothing is mapped, and for a stream
+ *   that is being captured (the capture stays valid). Nothing is unmapped then.
+ * @driver none
+ * @sync stream
+ */
+cushim_status cushim_reservation_unmap(cushim_reservation reservation,
+                                       cushim_stream stream,
+                                       size_t offset,
+                                       size_t bytes);
+
+/*
+ * Sets what a location may do with the mappings in a range of a reservation (`cuMemSetAccess`).
+ *
+ * @param[in] reservation The reservation.
+ * @param[in] offset Bytes from the first address on.
+ * @param[in] bytes The size of the range, which has whole mappings without gaps.
+ * @param[in] place The device, or the host for memory of the host.
+ * @param[in] access What it may do.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a part of a mapping, where nothing is mapped, for a location
+ *   that does not exist, and for the host where memory of a device is mapped.
+ * @driver none
+ */
+cushim_status cushim_reservation_set_access(cushim_reservation reservation,
+                                            size_t offset,
+                                            size_t bytes,
+                                            const struct cushim_location *place,
+                                            cushim_virtual_access access);
+
+/*
+ * Returns what a location may do with what is mapped at an offset of a reservation (`cuMemGetAccess`).
+ *
+ * @param[in] reservation The reservation.
+ * @param[in] offset Bytes from the first address on.
+ * @param[in] place The device, or the host for memory of the host.
+ * @param[out] access Receives the access.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` where nothing is mapped, and for a location that does not exist.
+ * @driver none
+ */
+cushim_status cushim_reservation_get_access(cushim_reservation reservation,
+                                            size_t offset,
+                                            const struct cushim_location *place,
+                                            cushim_virtual_access *access);
 
 /*
  * Exports a buffer as a DLPack tensor. The tensor keeps the buffer alive until its deleter is called.

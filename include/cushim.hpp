@@ -72,6 +72,7 @@
 #include "cushim/stream.hpp"
 #include "cushim/resource.hpp"
 #include "cushim/buffer.hpp"
+#include "cushim/virtual_memory.hpp"
 #include "cushim/managed.hpp"
 #include "cushim/launch.hpp"
 #include "cushim/kernel.hpp"

@@ -48,6 +48,14 @@ impl Buffer {
             Some(resource) => Self::create(resource, bytes, Some(stream))?,
             None => stream.context().device().allocate(bytes, Some(stream))?,
         };
+        // The copy back takes the whole buffer.
+        if buffer.bytes() != bytes {
+            let refusal = format!(
+                "an array of {bytes} bytes needs a buffer of its own size, and this resource rounds it up to {}: name another resource",
+                buffer.bytes()
+            );
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(stream.as_ref()));
+        }
         // What is not stream-ordered waits for it before it goes.
         buffer.set_stream(stream)?;
         if !from.is_null() {

@@ -244,6 +244,17 @@ void virtual_memory(cushim::device_ref device, cushim::stream_ref stream) {
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.fill<std::uint8_t>(alone, 5));
   alone.wake(stream);
   CHECK(!alone.asleep());
+  const std::size_t unit = small.size();
+  const cushim::reservation space = cushim::reservation::create(device, 4 * unit);
+  const cushim::allocation memory = cushim::allocation::create(device, unit);
+  CHECK(space.size() == 4 * unit && memory.size() == unit && memory.native() != 0 && memory.where().id == 0);
+  space.map(unit, memory);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, space.map(unit, memory));
+  const cushim::location here = cushim::location::device(0);
+  space.set_access(unit, unit, here, CUSHIM_VIRTUAL_READ);
+  CHECK(space.get_access(unit, here) == CUSHIM_VIRTUAL_READ && space.pointer() != 0);
+  space.unmap(stream, unit, unit);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, space.unmap(unit, unit));
   options.peers = {0};
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::resource::virtual_memory(device, options));
 }

@@ -42,6 +42,7 @@ from ._memory_operations import MemoryOperation
 from ._region import Region
 from ._registration import Registration
 from ._stream import CURRENT, Stream, current_stream
+from ._virtual_memory import Allocation, Reservation
 from ._version import VERSION as __version__
 from ._hot import attach as _attach
 
@@ -67,9 +68,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CURRENT", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound",
+    "CURRENT", "Allocation", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound",
     "Event", "Exec", "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library",
     "Location", "ManagedBuffer", "MemoryOperation", "Node", "OutOfMemory", "Parameter", "Part", "Pointer", "Region",
-    "Registration", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "current_stream", "drain",
+    "Registration", "Reservation", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "current_stream", "drain",
     "drain_fd", "flush", "launch", "log_to_logging",
 ]

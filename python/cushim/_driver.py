@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._memory import Buffer, Resource
     from ._records import Candidate, Symbol
     from ._stream import Stream
+    from ._virtual_memory import Allocation, Reservation
 
 
 class Driver(DriverBase, of=True):
@@ -185,13 +186,26 @@ class Device(DeviceBase, of=True):
         return made("resource", lib.cushim_resource_create_device_pool, self._h, options)
 
     def create_virtual_resource(self, **options: Any) -> Resource:
-        """Virtual memory, whose buffers grow and sleep. `location` is None for the device's, or a pair of a `LocationKind` and a
-        number; `flags` are `VirtualFlags`, `shareable` is a `Shareable`, `access` and `peer_access` are `VirtualAccess`, `peers`
+        """Virtual memory, whose buffers grow and sleep. `location` is None for the device's, or a `Location` of the host; `flags` are `VirtualFlags`, `shareable` is a `Shareable`, `access` and `peer_access` are `VirtualAccess`, `peers`
         are ordinals; `alignment` and `address_hint` are about addresses."""
         from ._memory import virtual_options
 
         given, _peers = virtual_options(options)
         return made("resource", lib.cushim_resource_create_virtual, self._h, given)
+
+    def create_allocation(self, bytes: int, **options: Any) -> Allocation:
+        """Physical memory without an address; the options are those of `create_virtual_resource`."""
+        from ._memory import virtual_options
+
+        given, _peers = virtual_options(options)
+        return made("allocation", lib.cushim_allocation_create, self._h, bytes, given)
+
+    def create_reservation(self, bytes: int, **options: Any) -> Reservation:
+        """Addresses without memory; of the options `alignment`, `address_hint` and `flags` count."""
+        from ._memory import virtual_options
+
+        given, _peers = virtual_options(options)
+        return made("reservation", lib.cushim_reservation_create, self._h, bytes, given)
 
 
 __all__ = ["Device", "Driver"]

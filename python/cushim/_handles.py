@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List, Optional, Tuple
 
-    from . import (Buffer, Condition, Context, Device, Driver, Event, Exec, Graph, Kernel, Library, Node, Resource,
-        Stream)
+    from . import (Allocation, Buffer, Condition, Context, Device, Driver, Event, Exec, Graph, Kernel, Library, Node,
+        Reservation, Resource, Stream)
     from ._capture import Capture as Builder
     from ._enums import *
     from ._records import *
@@ -560,6 +560,61 @@ class BufferBase(Object):
         asleep = ffi.new("int32_t *")
         check(lib.cushim_buffer_get_asleep(self._h, asleep))
         return asleep[0]
+
+
+class AllocationBase(Object):
+    """Physical memory, which has no address until it is mapped (`reservation_map`). It is freed when no owning
+    handle is left and it is mapped nowhere."""
+
+    __slots__ = ()
+    _kind = "allocation"
+
+    @property
+    def size(self) -> int:
+        """Returns the size of an allocation."""
+        bytes = ffi.new("size_t *")
+        check(lib.cushim_allocation_get_size(self._h, bytes))
+        return bytes[0]
+
+    @property
+    def native(self) -> int:
+        """Returns the driver's handle of an allocation."""
+        native = ffi.new("uint64_t *")
+        check(lib.cushim_allocation_native(self._h, native))
+        return native[0]
+
+
+class ReservationBase(Object):
+    """A range of addresses, at which whole allocations are mapped. When no owning handle is left, what is mapped
+    there is unmapped and the addresses are given back: the work that uses them must be done by then."""
+
+    __slots__ = ()
+    _kind = "reservation"
+
+    @property
+    def pointer(self) -> int:
+        """Returns the first address of a reservation."""
+        pointer = ffi.new("uint64_t *")
+        check(lib.cushim_reservation_get_pointer(self._h, pointer))
+        return pointer[0]
+
+    @property
+    def size(self) -> int:
+        """Returns the size of a reservation."""
+        bytes = ffi.new("size_t *")
+        check(lib.cushim_reservation_get_size(self._h, bytes))
+        return bytes[0]
+
+    def map(self, offset: int, allocation: Allocation) -> None:
+        """Maps an allocation, all of it, in a reservation (`cuMemMap`), and gives the access that its options
+        name. An allocation can be mapped several times. The mapping keeps it."""
+        check(lib.cushim_reservation_map(self._h, offset, handle(allocation, AllocationBase, "allocation")))
+
+    def unmap(self, stream: Optional[Stream], offset: int, bytes: int) -> None:
+        """Unmaps all that is mapped in a range of a reservation (`cuMemUnmap`), after the stream, if there is
+        one, has done its work so far. Unmapping itself does not wait: other work that uses the memory must be
+        done."""
+        check(lib.cushim_reservation_unmap(self._h, perhaps(stream, StreamBase, "stream"), offset, bytes))
 
 
 class LibraryBase(Object):

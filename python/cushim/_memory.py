@@ -132,7 +132,9 @@ def virtual_options(given: Dict[str, Any]) -> Tuple[Any, Any]:
     options = sized("cushim_virtual_options")
     location = given.pop("location", None)
     if location is not None:
-        options.location.kind, options.location.id = location
+        from ._managed import _place
+
+        options.location = _place(location)[0]
     peers = ffi.new("int32_t[]", list(given.pop("peers", ())))
     options.peers, options.peer_count = peers if len(peers) else ffi.NULL, len(peers)
     for name in ("flags", "shareable", "alignment", "address_hint", "access", "peer_access"):

@@ -223,3 +223,20 @@ def test_virtual_memory_grows_and_sleeps(device, stream):
         device.create_virtual_resource(size=3)
     with pytest.raises(cushim.CushimError, match="no peer of its own"):
         device.create_virtual_resource(peers=[0])
+
+
+def test_reservations_and_allocations(device, stream):
+    unit = 2 << 20
+    space, memory = device.create_reservation(4 * unit), device.create_allocation(1)
+    assert space.size == 4 * unit and memory.size == unit and memory.location == cushim.Location.device(0)
+    space.map(unit, memory)
+    with pytest.raises(cushim.CushimError, match="overlap"):
+        space.map(unit, memory)
+    assert space.get_access(unit, device) == cushim.VirtualAccess.READ_WRITE
+    space.set_access(unit, unit, device, cushim.VirtualAccess.READ)
+    assert space.get_access(unit, device) == cushim.VirtualAccess.READ
+    memory.close()
+    space.unmap(stream, unit, unit)
+    with pytest.raises(cushim.CushimError, match="nothing is mapped"):
+        space.get_access(unit, device)
+    space.close()

@@ -442,8 +442,9 @@ pub unsafe extern "C" fn cushim_buffer_create_copy(
 /// @param[in] bytes The size in bytes.
 /// @param[out, owned] buffer The buffer. Destroy it with `cushim_buffer_destroy_scratch`, or with
 ///   `cushim_buffer_destroy`, which copies nothing.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured, if the resource is stream-ordered;
-///   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured, if the resource is stream-ordered,
+///   and for a size that a virtual resource rounds up; `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate
+///   function.
 /// @driver any
 ///
 /// # Safety

@@ -27,7 +27,7 @@ pub enum cushim_location_kind {
 /// Where memory is, or should be. Equal locations are equal byte for byte; `cushim_location_device`,
 /// `cushim_location_host()` and `cushim_location_host_numa` make them.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct cushim_location {
     /// @field[enum(cushim_location_kind)] What the location is.
     pub kind: i32,

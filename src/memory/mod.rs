@@ -47,7 +47,7 @@ pub use resource::{
     PoolChoice, Properties, Resource, ResourceKind,
 };
 
-pub use virtual_memory::{Access, ShareableHandle, VirtualOptions};
+pub use virtual_memory::{Access, Allocation, Reservation, ShareableHandle, VirtualOptions};
 
 use crate::object::error::Subject;
 use std::fmt;

@@ -68,7 +68,7 @@ static int borrowed_from(const struct plan *plan, enum fuzz_kind kind) {
   if (kind == FUZZ_stream) return objects[from].stream;
   /* Where no resource says in which context the memory is, its stream does. */
   parent = objects[from].parent;
-  if (!objects[from].ordered && parent != NOTHING && objects[parent].kind == FUZZ_resource) return ancestor(parent, FUZZ_context);
+  if (!objects[from].ordered && parent != NOTHING && objects[parent].kind == FUZZ_resource && !objects[parent].is_virtual) return ancestor(parent, FUZZ_context);
   return objects[from].stream == NOTHING ? NOTHING : ancestor(objects[from].stream, kind);
 }
 
@@ -122,7 +122,7 @@ static void forget_at(uint64_t address, enum memory_kind kind) {
 }
 
 static void note_memory(const struct plan *plan, enum memory_kind kind, uint64_t address) {
-  struct memory *memory = add_memory(kind, address, subject(plan));
+  struct memory *memory = objects[subject(plan)].is_virtual ? NULL : add_memory(kind, address, subject(plan));
   if (memory == NULL || kind != OF_RESOURCE) return;
   memory->bytes = argument(plan, "bytes");
   memory->stream = objects[subject(plan)].ordered ? object_at(plan, "stream") : NOTHING;

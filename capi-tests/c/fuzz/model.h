@@ -28,6 +28,7 @@ struct object {
   int ordinal;      /* of a device; of a resource or a buffer: whose memory it is, -1 for everybody's */
   int on_device;    /* of a buffer: kernels reach it */
   int managed;      /* of a buffer */
+  int is_virtual;   /* of a resource: what nobody frees goes with it */
   uint64_t pointer, bytes; /* of a buffer */
   int shape;        /* of a kernel: which one of the code it is */
   uint64_t function; /* of a kernel: the driver's function, if that was asked for */

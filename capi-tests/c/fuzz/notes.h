@@ -53,11 +53,14 @@ static void note_resource(const struct plan *plan, int object, uint64_t handle) 
   const cushim_resource resource = (cushim_resource)(uintptr_t)handle;
   cushim_memory_properties properties;
   CUmemoryPool pool = NULL;
+  int32_t kind = 0;
   memset(&properties, 0, sizeof properties);
   properties.struct_size = sizeof properties;
   must(cushim_resource_get_properties(resource, &properties), "cushim_resource_get_properties");
   must(cushim_resource_native(resource, &pool), "cushim_resource_native");
+  must(cushim_resource_get_kind(resource, &kind), "cushim_resource_get_kind");
   objects[object].ordered = properties.stream_ordered;
+  objects[object].is_virtual = kind == CUSHIM_RESOURCE_VIRTUAL;
   objects[object].ordinal = properties.device;
   objects[object].native = address_of(pool);
   /* A pool is no context's. */
@@ -125,6 +128,7 @@ static void note_buffer(const struct plan *plan, int object, uint64_t handle) {
   it->ordered = it->parent == resource && resource != NOTHING && objects[resource].ordered;
   it->source = source_of(plan, object);
   if (stream != NULL && given != NOTHING) set_order(object, given);
+  if (stream != NULL && is_named(plan, "cushim_buffer_grow")) set_order(object, objects[subject(plan)].stream);
   if (is_lost(object) || cushim_buffer_get_properties(buffer, &properties) != CUSHIM_SUCCESS) return;
   it->on_device = properties.device_accessible;
   it->managed = properties.managed;

@@ -159,6 +159,9 @@ static void buffers(void) {
   CHECK_OK(cushim_buffer_destroy(copy));
   CHECK_OK(cushim_buffer_destroy(buffer));
   CHECK(free_memory() == before);
+  /* A scratch buffer has the size of its array: what is copied back would reach past it. */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_create_scratch(virtual_memory, stream, NULL, 64, &buffer));
+  CHECK_CONTAINS(last_message(), "an array of 64 bytes needs a buffer of its own size");
   /* The stream that is given is the one to wait for. */
   buffer = new_buffer(1);
   CHECK_OK(cushim_buffer_get_stream(buffer, &recorded));

@@ -48,7 +48,7 @@ static const cushim_copy_attributes good_copy_attributes;
 static const cushim_launch_attribute good_launch_attribute = {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, 0, {0}};
 static CUdeviceptr shared; /* managed memory, of which both ranges are parts */
 static cushim_range good_ranges[2];
-static const cushim_location good_location = {CUSHIM_LOCATION_HOST, 0};
+static cushim_location good_location = {CUSHIM_LOCATION_HOST, 0};
 static cushim_region good_region;
 static cushim_edge good_edge;
 static const cushim_memory_operation *good_memory_operation;
@@ -297,6 +297,8 @@ static cushim_node node_for(const char *function) {
 static void set_up_graph(const char *function) {
   static cushim_memory_operation operation;
   cushim_exec_options options = CUSHIM_OPTIONS(cushim_exec_options);
+  /* The host has no access to a device's memory. */
+  good_location.kind = strstr(function, "_set_access") != NULL ? CUSHIM_LOCATION_DEVICE : CUSHIM_LOCATION_HOST;
   operation.action = CUSHIM_MEMORY_WRITE_32;
   operation.at = cushim_endpoint_device(memory);
   good_memory_operation = &operation;
@@ -312,6 +314,18 @@ static void set_up_graph(const char *function) {
   CHECK_OK(cushim_graph_native(fixture.graph, &good_native_graph));
 }
 
+/* Addresses, and memory that is mapped at their end; where there is no virtual memory, NULL. */
+static void set_up_virtual_memory(void) {
+  const size_t unit = (size_t)2 << 20;
+  cushim_allocation mapped = NULL;
+  if (is_none(fixture.driver)) return;
+  CHECK_OK(cushim_allocation_create(fixture.device, 1, NULL, &fixture.allocation));
+  CHECK_OK(cushim_reservation_create(fixture.device, 4 * unit, NULL, &fixture.reservation));
+  CHECK_OK(cushim_allocation_create(fixture.device, 1, NULL, &mapped));
+  CHECK_OK(cushim_reservation_map(fixture.reservation, 3 * unit, mapped));
+  CHECK_OK(cushim_allocation_destroy(mapped));
+}
+
 /* All objects without code, the context current and the stream, too. */
 static void set_up_objects(void) {
   fixture = open_objects();
@@ -325,6 +339,7 @@ static void set_up_objects(void) {
   good_region.endpoint = good_place;
   CHECK_OK(cushim_device_set_resource(fixture.device, fixture.resource));
   native_pool();
+  set_up_virtual_memory();
   set_up_arrays();
 }
 

@@ -81,6 +81,16 @@ fn the_example_of_a_kernel_prints_the_same_on_every_version() {
 }
 
 #[test]
+fn the_example_of_virtual_memory_prints_the_same_on_every_version() {
+    let program = Build::of(&repository("examples/virtual_memory.c")).program().expect("it compiles");
+    let expected = std::fs::read_to_string(repository("examples/virtual_memory.txt")).expect("it is there");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        if printed == expected { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+}
+
+#[test]
 fn the_example_of_managed_memory_prints_the_same_on_every_version() {
     let program = Build::of(&repository("examples/managed.c")).program().expect("it compiles");
     let expected = std::fs::read_to_string(repository("examples/managed.txt")).expect("it is there");

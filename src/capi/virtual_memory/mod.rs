@@ -4,5 +4,11 @@ mod resource;
 
 mod buffer;
 
+mod allocation;
+
+mod reservation;
+
+pub use allocation::*;
 pub use buffer::*;
+pub use reservation::*;
 pub use resource::*;

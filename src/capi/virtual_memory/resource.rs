@@ -148,7 +148,7 @@ pub(super) unsafe fn virtual_options(
     })
 }
 
-fn access(number: i32, what: &str) -> Result<Access, Error> {
+pub(super) fn access(number: i32, what: &str) -> Result<Access, Error> {
     match number {
         n if n == cushim_virtual_access::CUSHIM_VIRTUAL_READ_WRITE as i32 => Ok(Access::ReadWrite),
         n if n == cushim_virtual_access::CUSHIM_VIRTUAL_READ as i32 => Ok(Access::Read),

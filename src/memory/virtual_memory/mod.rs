@@ -2,18 +2,24 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | `allocation` | memory that a program creates by itself |
+//! | `reservation` | addresses that a program reserves by itself |
 //! | `options` | what a program asks for |
 //! | `plan` | what new memory is to be: checked against the device |
 //! | `chunk` | memory without an address, and addresses without memory |
 //! | `mapping` | memory that is mapped |
 //! | `ranges` | the memory of a resource: what was handed out, how it grows, and how it sleeps |
 
+mod allocation;
 mod chunk;
 mod mapping;
 mod options;
 mod plan;
 mod ranges;
+mod reservation;
 
+pub use allocation::Allocation;
 pub use options::{Access, ShareableHandle, VirtualOptions};
 pub(super) use plan::Plan;
 pub(super) use ranges::{Kept, Ranges};
+pub use reservation::Reservation;

@@ -211,8 +211,8 @@ fn access(
     let own = Location::device(device.ordinal());
     let mut access = Vec::new();
     let mut add = |place: Location, wanted| {
-        if let Some(flags) = flags(wanted) {
-            access.push((place.native(), flags));
+        if wanted != Access::None {
+            access.push((place.native(), flags_of(wanted)));
         }
     };
     add(own, options.access);
@@ -227,11 +227,20 @@ fn access(
     Ok(access)
 }
 
-fn flags(access: Access) -> Option<sys::CUmemAccess_flags> {
+pub(super) fn flags_of(access: Access) -> sys::CUmemAccess_flags {
     match access {
-        Access::ReadWrite => Some(sys::CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
-        Access::Read => Some(sys::CU_MEM_ACCESS_FLAGS_PROT_READ),
-        Access::None => None,
+        Access::ReadWrite => sys::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        Access::Read => sys::CU_MEM_ACCESS_FLAGS_PROT_READ,
+        Access::None => sys::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+    }
+}
+
+/// What the driver tells.
+pub(super) fn access_of(flags: u64) -> Access {
+    match flags {
+        0 => Access::None,
+        1 => Access::Read,
+        _ => Access::ReadWrite,
     }
 }
 

@@ -83,6 +83,9 @@ kinds! {
     Condition = 13, "condition";
     Builder = 14, "builder";
     Error = 15, "error";
+    // 16, 22 and 25 stand for streams of contexts and builders (`token.rs`).
+    Allocation = 17, "allocation";
+    Reservation = 18, "reservation";
     // Kinds for the tests of this module, so that they need no real object.
     #[cfg(test)] Part = 26, "part";
     #[cfg(test)] Measured = 28, "measured";

@@ -69,6 +69,10 @@ impl RawAllocation {
         Ok(Self { table, handle })
     }
 
+    pub(crate) fn handle(&self) -> CUmemGenericAllocationHandle {
+        self.handle
+    }
+
     /// Lets go of it. Where it is mapped it stays.
     pub(crate) fn release(self) -> Result<(), CallError> {
         // SAFETY: held here, and not again afterwards.
@@ -99,6 +103,10 @@ impl RawReservation {
 
     pub(crate) fn address(&self) -> CUdeviceptr {
         self.address
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Puts all of an allocation behind addresses of the reservation.
@@ -136,6 +144,14 @@ impl RawReservation {
         let entries: Vec<CUmemAccessDesc> = access.iter().map(entry).collect();
         // SAFETY: reads so many structs.
         unsafe { call!(self.table, cuMemSetAccess_10020(at, bytes, entries.as_ptr(), entries.len())) }
+    }
+
+    /// What a place may do with what is behind an address, as the driver numbers it.
+    pub(crate) fn access(&self, offset: usize, location: CUmemLocation) -> Result<u64, CallError> {
+        let (at, mut flags) = (self.address + offset as CUdeviceptr, 0);
+        // SAFETY: writes one number, and reads one struct.
+        unsafe { call!(self.table, cuMemGetAccess_10020(&raw mut flags, &raw const location, at)) }?;
+        Ok(flags)
     }
 
     /// Gives the addresses back, behind which nothing is.

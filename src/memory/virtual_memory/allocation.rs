@@ -1,0 +1,108 @@
+//! Memory that a program creates by itself, to be mapped where it likes.
+
+use super::chunk::Chunk;
+use super::options::VirtualOptions;
+use super::plan::Plan;
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::location::Location;
+use crate::object::callback;
+use crate::object::error::Error;
+use crate::object::handle::{Header, object};
+use crate::object::native;
+use std::fmt;
+use std::sync::Arc;
+
+/// Physical memory, which has no address until it is mapped in a [`Reservation`](super::Reservation). It stays as long as somebody
+/// has it, or it is mapped somewhere. Every function may be called from every thread.
+pub struct Allocation {
+    header: Header,
+    driver: Driver,
+    /// `None` only while it is being released.
+    chunk: Option<Arc<Chunk>>,
+}
+
+object!(Allocation: Allocation, header);
+
+impl Allocation {
+    /// Creates so many bytes of memory, rounded up to the granularity. What may use it where it is mapped, the options say; addresses
+    /// do not concern it.
+    ///
+    /// # Errors
+    /// As for [`Resource::virtual_memory`](crate::memory::Resource::virtual_memory), and for no bytes; the driver's:
+    /// `CUDA_ERROR_OUT_OF_MEMORY` (2).
+    pub fn create(device: &Arc<Device>, bytes: usize, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
+        callback::check_allowed()?;
+        let plan = Arc::new(Plan::new(device, options)?);
+        let chunk = Chunk::create(&plan, plan.rounded(bytes)?)?;
+        let driver = device.driver().clone();
+        Ok(Arc::new(Self { header: Header::new::<Self>(), driver, chunk: Some(chunk) }))
+    }
+
+    pub(super) fn chunk(&self) -> &Arc<Chunk> {
+        self.chunk.as_ref().expect("an allocation has its memory until it is dropped")
+    }
+
+    /// The driver that it belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// How many bytes there are, in whole units of the granularity.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.chunk().bytes
+    }
+
+    /// Where the memory is.
+    #[must_use]
+    pub fn location(&self) -> Location {
+        self.chunk().plan.location
+    }
+
+    /// The driver's own handle, a `CUmemGenericAllocationHandle`, which lives as long as this.
+    #[must_use]
+    pub fn native(&self) -> u64 {
+        self.chunk().raw().handle()
+    }
+
+    /// Names it in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.header.set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let Some(chunk) = self.chunk.take() else { return };
+        native::release(&self.driver, self, move |_| {
+            drop(chunk);
+            Ok(())
+        });
+    }
+}
+
+impl fmt::Display for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.header.label() {
+            Some(label) => write!(f, "allocation \"{label}\""),
+            None => match &self.chunk {
+                Some(chunk) => write!(f, "allocation of {} bytes", chunk.bytes),
+                None => f.write_str("allocation"),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Allocation").field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}
