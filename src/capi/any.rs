@@ -108,7 +108,7 @@ impl Any<'_> {
 /// Refuses what was removed from a graph, or with one: its handle still tells its label, and takes no other.
 fn refuse_removed(guard: &Guard, token: Token) -> Result<(), Error> {
     if let Some(part) = guard.find_part::<NodePage>(token) {
-        Node::of_part(&part)?.check_there()
+        Node::check_part(&part)
     } else if let Some(graph) = guard.find::<GraphObject>(token) {
         graph.check_there()
     } else if let Some(condition) = guard.find::<ConditionObject>(token) {

@@ -9,6 +9,7 @@ use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
 use super::predecessors::{Natives, Predecessors};
 use super::recorder::Recorder;
+use super::within::Within;
 use super::{Graph, Node, moved, refusal, relations, remove, restriction, setters, updatable};
 use crate::driver::Version;
 use crate::driver::calls::graph::node::{self as calls, RawNode};
@@ -295,7 +296,7 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
         let node = NodeState::new(native, Parameters::Plain(NodeType::Child));
         let id = self.outer.list_node(outer.object.id, node);
         let below = list_below(tree, &mut self.outer, id, child, GraphKind::Child);
-        self.outer.node_mut(id).inner = Box::new([below]);
+        self.outer.node_mut(id).inner = Within::child(below);
         (id, below)
     }
 }

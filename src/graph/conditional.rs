@@ -7,6 +7,7 @@ use super::definition::{ConditionState, NodeState, State, Tree};
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::kind::{ConditionalKind, GraphKind};
 use super::predecessors::{Natives, Predecessors};
+use super::within::Within;
 use super::{Graph, Node, refusal, relations, remove, restriction};
 use crate::driver::Version;
 use crate::driver::calls::graph::node::{self as calls, RawConditional, RawNode};
@@ -115,27 +116,29 @@ fn add(
     drop(related);
     let native = added.map_err(|error| tree.failed(error, known.object.as_ref()))?;
     let parameters = Parameters::Plain(NodeType::Conditional);
-    let node =
-        NodeState { condition: Some(condition), kind: Some(kind), ..NodeState::new(native, parameters) };
-    let id = state.list_node(graph, node);
+    let id = state.list_node(graph, NodeState::new(native, parameters));
     state.conditions[condition.0 as usize].node = Some(id);
-    let below =
-        |(index, body): (usize, &_)| list_below(tree, state, id, *body, GraphKind::Body(index as u32));
-    let inner = raw.bodies.iter().enumerate().map(below).collect();
-    state.node_mut(id).inner = inner;
+    list_bodies(tree, state, id, (condition, Some(kind)), &raw);
     Ok(id)
 }
 
 /// Lists what the driver says of a conditional node that others made.
 pub(super) fn list_foreign(tree: &Tree, state: &mut State, id: NodeId, raw: &RawConditional) {
     let condition = condition::adopt(tree, state, id, raw.condition);
+    list_bodies(tree, state, id, (condition, ConditionalKind::of_raw(raw.kind, raw.size)), raw);
+}
+
+fn list_bodies(
+    tree: &Tree,
+    state: &mut State,
+    id: NodeId,
+    (condition, kind): (ConditionId, Option<ConditionalKind>),
+    raw: &RawConditional,
+) {
     let below =
         |(index, body): (usize, &_)| list_below(tree, state, id, *body, GraphKind::Body(index as u32));
-    let inner = raw.bodies.iter().enumerate().map(below).collect();
-    let node = state.node_mut(id);
-    node.inner = inner;
-    node.condition = Some(condition);
-    node.kind = ConditionalKind::of_raw(raw.kind, raw.size);
+    let inner = Within::bodies(condition, kind, raw.bodies.iter().enumerate().map(below));
+    state.node_mut(id).inner = inner;
 }
 
 /// Gives each condition that kernels use, and no conditional node looks at, a node that does nothing: with such a condition
@@ -180,7 +183,9 @@ impl Node {
     pub fn conditional(&self) -> Result<Option<(Condition, ConditionalKind)>, Error> {
         let state = self.tree.lock();
         let node = state.node(self.name().check_there(&state)?);
-        let (Some(condition), Some(kind)) = (node.condition, node.kind) else { return Ok(None) };
+        let (Some(condition), Some(kind)) = (node.inner.condition(), node.inner.kind()) else {
+            return Ok(None);
+        };
         let object = Arc::clone(&state.conditions[condition.0 as usize].object);
         drop(state);
         Ok(Some((Condition::of(&object)?, kind)))

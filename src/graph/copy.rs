@@ -8,6 +8,7 @@ use super::definition::{NodeState, State, Tree};
 use super::foreign;
 use super::ids::GraphId;
 use super::kind::GraphKind;
+use super::within::Within;
 use super::{Graph, Node, refusal, relations, setters, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
@@ -164,7 +165,7 @@ impl Known {
             let child = unsafe { query::child(tree.table(), native) }
                 .map_err(|error| tree.failed(error, object.as_ref()))?;
             let child = list_below(tree, state, id, child, GraphKind::Child);
-            state.node_mut(id).inner = Box::new([child]);
+            state.node_mut(id).inner = Within::child(child);
             known.list(tree, state, child)?;
         }
         Ok(())

@@ -8,10 +8,11 @@ use super::by_node::ByNode;
 use super::derived::Derived;
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::instance::Instance;
-use super::kind::{ConditionalKind, GraphKind};
+use super::kind::GraphKind;
 use super::names::Names;
 use super::outline::Outline;
 use super::recorder::Recorder;
+use super::within::Within;
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{CUgraphNode, CUstream};
@@ -134,12 +135,7 @@ pub(super) struct NodeState {
     /// Whether anybody was ever told of it, and whether by a handle.
     pub(super) is_named: bool,
     pub(super) has_handle: bool,
-    /// The child graph, or the bodies.
-    pub(super) inner: Box<[GraphId]>,
-    /// The condition of a conditional node.
-    pub(super) condition: Option<ConditionId>,
-    /// How it decides.
-    pub(super) kind: Option<ConditionalKind>,
+    pub(super) inner: Within,
     /// Whether it is the library's own, and nobody is told of it.
     pub(super) is_hidden: bool,
 }

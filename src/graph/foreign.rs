@@ -3,6 +3,7 @@
 use super::definition::{NodeState, State, Tree};
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
+use super::within::Within;
 use super::{below::list_below, conditional};
 use crate::driver::calls::graph::query;
 use crate::driver::sys::CUgraphNode;
@@ -35,7 +36,7 @@ pub(super) fn known(
         // SAFETY: as above.
         let child = unsafe { query::child(tree.table(), native) }.map_err(|error| failed(error, state))?;
         let child = list_below(tree, state, id, child, GraphKind::Child);
-        state.node_mut(id).inner = Box::new([child]);
+        state.node_mut(id).inner = Within::child(child);
     }
     if node_type == NodeType::Conditional && tree.table().cuGraphNodeGetParams_13020.is_some() {
         // SAFETY: as above.

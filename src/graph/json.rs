@@ -106,12 +106,12 @@ impl Writer<'_> {
         fields.number("number", node.number.into());
         fields.text("type", Some(&node.node_type().to_string()));
         fields.text("label", label.as_deref());
-        if let Some(kind) = node.kind {
+        if let Some(kind) = node.inner.kind() {
             fields.text("conditional", Some(&format!("{kind:?}").to_lowercase()));
         }
         let told = read::with_parameters(self.tree, node, |parameters| fields.parameters(parameters));
         told.map_err(|error| self.tree.failed(error, state.graph(node.graph).object.as_ref()))?;
-        let inner = node.inner.clone();
+        let inner = node.inner.to_vec();
         self.line(depth, &line);
         if !inner.is_empty() {
             self.text.push_str(", \"graphs\": [");

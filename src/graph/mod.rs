@@ -38,7 +38,7 @@
 // | `add`, `predecessors`, `remove`, `set` | nodes are added, removed and changed |
 // | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
 // | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
-// | `inner` | child graphs and bodies by their native handles |
+// | `within`, `inner` | the graphs in a node; child graphs and bodies by their native handles |
 // | `lent` | a graph for the time of a call |
 // | `owner` | owners of a node |
 // | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
@@ -102,6 +102,7 @@ mod state;
 mod tree;
 mod unasked;
 mod updatable;
+mod within;
 
 #[cfg(feature = "capi")]
 pub(crate) use crate::driver::calls::graph::query::Toward;

@@ -93,7 +93,7 @@ impl Moved {
     ) {
         let label = self.before.names.label(node.number);
         node.inner.iter_mut().for_each(|graph| *graph = self.graphs[graph]);
-        node.condition = node.condition.map(|condition| ConditionId(first.0 + condition.0));
+        node.inner.rename_condition(|condition| ConditionId(first.0 + condition.0));
         let new =
             state.list_node(self.graphs[&node.graph], node.moved(self.before.context(), tree.context()));
         self.nodes.insert(id, new);

@@ -23,9 +23,15 @@ struct Name {
 }
 
 impl Names {
+    /// Whether a node ever had one.
+    #[inline]
+    pub(super) fn are_any(&self) -> bool {
+        self.any.load(Relaxed)
+    }
+
     #[inline]
     pub(super) fn label(&self, number: u32) -> Option<Arc<str>> {
-        if self.any.load(Relaxed) { self.all.lock().get(&number)?.label.clone() } else { None }
+        if self.are_any() { self.all.lock().get(&number)?.label.clone() } else { None }
     }
 
     pub(super) fn set_label(&self, number: u32, label: Option<Arc<str>>) {
@@ -48,7 +54,7 @@ impl Names {
 
     /// Nobody names the node any more.
     pub(super) fn forget(&self, number: u32) {
-        if self.any.load(Relaxed) {
+        if self.are_any() {
             self.all.lock().remove(&number);
         }
     }

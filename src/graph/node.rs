@@ -80,6 +80,15 @@ impl Node {
         Ok(Self { tree, id: part.page().id(part.place()), number, node_type })
     }
 
+    /// Refuses a handle whose node was removed, without the lock of the definition.
+    #[cfg(feature = "capi")]
+    pub(crate) fn check_part(part: &Part<'_, NodePage>) -> Result<(), Error> {
+        match What::of_bits(part.what()).is_removed {
+            true => Err(Self::of_part(part)?.name().gone(Status::INVALID_HANDLE)),
+            false => Ok(()),
+        }
+    }
+
     /// Its handle, which is issued if it has none.
     ///
     /// # Errors
@@ -101,7 +110,7 @@ impl Node {
     }
 
     /// Refuses a node that was removed.
-    pub(crate) fn check_there(&self) -> Result<(), Error> {
+    pub(super) fn check_there(&self) -> Result<(), Error> {
         self.name().check_there(&self.tree.lock_unasked()).map(drop)
     }
 

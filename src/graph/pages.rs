@@ -44,7 +44,10 @@ impl kind::Divided for kind::Node {
 impl Page for NodePage {
     type Kind = kind::Node;
 
-    #[inline]
+    fn has_labels(&self) -> bool {
+        self.names.are_any()
+    }
+
     fn label(&self, what: u64) -> Option<Arc<str>> {
         self.names.label(What::of_bits(what).number)
     }

@@ -97,7 +97,7 @@ pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> NodeState {
     let inner = std::mem::take(&mut state.node_mut(id).inner);
     inner.iter().for_each(|graph| forget_graph(tree, state, *graph));
     let node = state.unlist_node(id);
-    if let Some(condition) = node.condition {
+    if let Some(condition) = inner.condition() {
         state.conditions[condition.0 as usize].node = None;
     }
     state.remember_node(id, &node);

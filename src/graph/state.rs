@@ -9,6 +9,7 @@ use super::instance::{Instance, Removed};
 use super::names::Names;
 use super::outline::Outline;
 use super::recorder::Recorder;
+use super::within::Within;
 use crate::context::Context;
 use crate::driver::sys::CUgraphNode;
 use crate::object::error::{Error, Status};
@@ -51,9 +52,7 @@ impl NodeState {
             attachment,
             is_named: false,
             has_handle: false,
-            inner: Box::default(),
-            condition: None,
-            kind: None,
+            inner: Within::default(),
             is_hidden: false,
         }
     }

@@ -36,14 +36,15 @@ impl Bundle {
     /// had of it goes here and now, which ends nothing.
     pub(crate) fn of_all(all: impl Iterator<Item = Holds>) -> Self {
         let (mut listed, mut latest, mut count) = (Holds::default(), [0; LATEST], 0);
-        for object in all.flat_map(Holds::into_objects) {
+        let mut list = |object: Hold| {
             let address = Arc::as_ptr(&object).addr();
             if !latest.contains(&address) {
                 latest[count % LATEST] = address;
                 count += 1;
                 listed.keep(For::Inner, object);
             }
-        }
+        };
+        all.for_each(|holds| holds.into_objects().for_each(&mut list));
         Self::of_one(listed)
     }
 
@@ -142,7 +143,6 @@ impl Bundle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::node::Hold;
 
     #[test]
     fn what_neighbours_keep_is_listed_once() {

@@ -129,8 +129,9 @@ fn list(
             predecessors = &in_order;
         }
         outline.add(id, node.number, node.node_type(), node.inner.len(), predecessors);
-        for inner in node.inner.clone() {
-            list(tree, state, inner, born, outline)?;
+        let inner = node.inner.to_vec();
+        for graph in inner {
+            list(tree, state, graph, born, outline)?;
         }
     }
     Ok(())

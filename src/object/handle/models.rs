@@ -81,6 +81,10 @@ impl kind::Divided for kind::Part {
 impl Page for Shelf {
     type Kind = kind::Part;
 
+    fn has_labels(&self) -> bool {
+        false
+    }
+
     fn label(&self, _: u64) -> Option<Arc<str>> {
         None
     }

@@ -19,6 +19,10 @@ impl kind::Divided for kind::Part {
 impl Page for Shelf {
     type Kind = kind::Part;
 
+    fn has_labels(&self) -> bool {
+        true
+    }
+
     fn label(&self, what: u64) -> Option<Arc<str>> {
         (what == 5).then(|| Arc::from("five"))
     }

@@ -23,6 +23,9 @@ pub(crate) trait Page: Send + Sync + Sized + 'static {
     /// The marker of the kind, which in turn names this type.
     type Kind: Divided<Page = Self>;
 
+    /// Whether anything in it was ever called something.
+    fn has_labels(&self) -> bool;
+
     /// What this is called.
     fn label(&self, what: u64) -> Option<Arc<str>>;
 
@@ -152,7 +155,9 @@ impl<P: Page> Run<P> {
             return runs.iter_mut().for_each(|run| std::mem::forget(run.take()));
         }
         for run in runs.iter().flatten() {
-            table().end_tokens(run.first, |what| run.page().label(what));
+            let page = run.page();
+            let has_labels = page.has_labels();
+            table().end_tokens(run.first, |what| if has_labels { page.label(what) } else { None });
         }
         // What is left of each belongs to its slots from here on.
         let ended = runs.iter_mut().filter_map(Option::take);

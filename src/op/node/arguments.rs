@@ -27,8 +27,17 @@ pub struct KeptArguments {
     has_conditions: bool,
     /// The objects among them.
     objects: SmallVec<[(u32, Weak<dyn Operand>); 2]>,
-    /// The names of parameters, and of which arguments.
-    names: Vec<(u32, Arc<str>)>,
+    /// The names of parameters, and of which arguments: most have none.
+    names: Option<Box<ParameterNames>>,
+}
+
+#[derive(Default, Clone)]
+struct ParameterNames(Vec<(u32, Arc<str>)>);
+
+impl ParameterNames {
+    fn some(names: Vec<(u32, Arc<str>)>) -> Option<Box<Self>> {
+        (!names.is_empty()).then(|| Box::new(Self(names)))
+    }
 }
 
 /// The words that are kept without allocating: four arguments of at most eight bytes.
@@ -67,7 +76,7 @@ impl KeptArguments {
         // SAFETY: the caller vouches for the bytes.
         unsafe { self.fill(arguments.addresses().iter().map(|address| address.cast()).zip(sizes)) };
         if !arguments.names().is_empty() {
-            self.names.extend_from_slice(arguments.names());
+            self.names.get_or_insert_default().0.extend_from_slice(arguments.names());
         }
         self.has_conditions |= arguments.has_conditions();
         for (index, held) in arguments.objects() {
@@ -160,10 +169,12 @@ impl KeptArguments {
         self.all_mut()[offset..offset + size].swap_with_slice(&mut other.all_mut()[..size]);
         self.has_conditions |= other.has_conditions;
         if !(self.is_plain() && other.is_plain()) {
-            let (own, new): (Vec<_>, _) = self.names.drain(..).partition(|(of, _)| *of as usize == index);
-            self.names = new;
-            self.names.extend(other.names.drain(..).map(|(_, name)| (index as u32, name)));
-            other.names = own;
+            let names = std::mem::take(&mut self.names).map_or_else(Vec::new, |names| names.0);
+            let others = std::mem::take(&mut other.names).map_or_else(Vec::new, |names| names.0);
+            let (own, mut new): (Vec<_>, Vec<_>) =
+                names.into_iter().partition(|(of, _)| *of as usize == index);
+            new.extend(others.into_iter().map(|(_, name)| (index as u32, name)));
+            (self.names, other.names) = (ParameterNames::some(new), ParameterNames::some(own));
             let (own, new) = self.objects.drain(..).partition(|(of, _)| *of as usize == index);
             self.objects = new;
             self.objects.extend(other.objects.drain(..).map(|(_, object)| (index as u32, object)));
@@ -174,13 +185,13 @@ impl KeptArguments {
     /// Whether all are values, and none has a name.
     #[inline]
     fn is_plain(&self) -> bool {
-        self.names.is_empty() && self.objects.is_empty()
+        self.names.is_none() && self.objects.is_empty()
     }
 
     /// Whether one is a value, and has no name.
     #[inline]
     pub(super) fn is_value(&self, index: usize) -> bool {
-        !self.names.iter().any(|(of, _)| *of as usize == index)
+        !self.names().iter().any(|(of, _)| *of as usize == index)
             && !self.objects.iter().any(|(of, _)| *of as usize == index)
     }
 
@@ -229,13 +240,13 @@ impl KeptArguments {
     /// The name of the parameter that one is, if it is one.
     #[must_use]
     pub fn name(&self, index: usize) -> Option<&str> {
-        self.names.iter().find(|(of, _)| *of as usize == index).map(|(_, name)| name.as_ref())
+        self.names().iter().find(|(of, _)| *of as usize == index).map(|(_, name)| name.as_ref())
     }
 
     /// The names of parameters, and of which arguments.
     #[inline]
     pub(crate) fn names(&self) -> &[(u32, Arc<str>)] {
-        &self.names
+        self.names.as_ref().map_or(&[], |names| &names.0)
     }
 
     /// Gives an argument another value, of as many bytes, and appends the one before.
