@@ -42,6 +42,7 @@ typedef int32_t cushim_condition_flags;
 typedef int32_t cushim_conditional_kind;
 typedef int32_t cushim_context_kind;
 typedef int32_t cushim_copy_flags;
+typedef int32_t cushim_descriptor_size;
 typedef int32_t cushim_dlpack_flags;
 typedef int32_t cushim_drain_item_kind;
 typedef int32_t cushim_driver_flags;
@@ -281,6 +282,9 @@ enum {
   CUSHIM_DLPACK_READ_ONLY = 1,
   CUSHIM_DLPACK_UNVERSIONED = 2,
   CUSHIM_DLPACK_PULL = 4
+};
+enum {
+  CUSHIM_DESCRIPTOR_BYTES = 160
 };
 enum {
   CUSHIM_LIBRARY_LINE_INFO = 1,
@@ -1318,6 +1322,13 @@ cushim_status cushim_reservation_set_access(cushim_reservation reservation, size
 cushim_status cushim_reservation_get_access(cushim_reservation reservation, size_t offset, const cushim_location *place, cushim_virtual_access *access);
 cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer, const cushim_dlpack_options *options, void **tensor);
 cushim_status cushim_buffer_import_dlpack(cushim_driver driver, void *tensor, uint32_t flags, cushim_buffer *buffer, int32_t *read_only);
+cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t size);
+cushim_status cushim_event_import(cushim_context context, const void *descriptor, size_t size, cushim_event *event);
+cushim_status cushim_resource_export(cushim_resource resource, void *descriptor, size_t size, int32_t *file);
+cushim_status cushim_resource_import(cushim_device device, const void *descriptor, size_t size, int32_t file, cushim_resource *resource);
+cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_t size);
+cushim_status cushim_buffer_import(cushim_resource resource, cushim_stream stream, const void *descriptor, size_t size, cushim_buffer *buffer);
+cushim_status cushim_buffer_open(cushim_context context, cushim_stream stream, const void *descriptor, size_t size, cushim_buffer *buffer);
 cushim_status cushim_library_load(cushim_context context, const void *image, size_t size, const cushim_library_options *options, cushim_library *library);
 cushim_status cushim_library_load_file(cushim_context context, const char *path, const cushim_library_options *options, cushim_library *library);
 cushim_status cushim_library_ref(cushim_library library, cushim_library *reference);

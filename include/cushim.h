@@ -199,6 +199,10 @@
  * To exchange tensors with other libraries:
  *   cushim_buffer_export_dlpack, cushim_buffer_import_dlpack
  *
+ * To share events and memory with other processes:
+ *   cushim_event_export, cushim_event_import, cushim_resource_export, cushim_resource_import, cushim_buffer_export,
+ *   cushim_buffer_import, cushim_buffer_open
+ *
  * To load code:
  *   cushim_library_load, cushim_library_load_file, cushim_library_get_context, cushim_library_get_log,
  *   cushim_library_native, cushim_library_native_module, cushim_library_get_kernel_count,
@@ -1128,6 +1132,23 @@ enum cushim_dlpack_flags
 typedef enum cushim_dlpack_flags cushim_dlpack_flags;
 #else
 typedef int32_t cushim_dlpack_flags;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* The size of every descriptor. */
+enum cushim_descriptor_size
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* Bytes of a descriptor of an event, a pool or a buffer. */
+  CUSHIM_DESCRIPTOR_BYTES = 160
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_descriptor_size cushim_descriptor_size;
+#else
+typedef int32_t cushim_descriptor_size;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -4927,6 +4948,110 @@ cushim_status cushim_buffer_import_dlpack(cushim_driver driver,
                                           uint32_t flags,
                                           cushim_buffer *buffer,
                                           int32_t *read_only);
+
+/*
+ * Exports an event that was created with `CUSHIM_EVENT_INTERPROCESS`: other processes can record it, wait for it and
+ * query it while it exists. Every export gives the same event.
+ *
+ * @param[in] event The event.
+ * @param[out, bytes(size)] descriptor Receives the descriptor, for `cushim_event_import`.
+ * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event of this process only, and for an imported one.
+ */
+cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t size);
+
+/*
+ * Imports an event of another process. It belongs to the context; its flags are `CUSHIM_EVENT_INTERPROCESS`, and how
+ * else it was created is unknown. It counts as recorded. A second import is another object for the same event.
+ *
+ * @param[in] context A context of the event's device.
+ * @param[in, bytes(size)] descriptor The descriptor, as it was exported.
+ * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
+ * @param[out, owned] event The event.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of an event, and for an event of this
+ *   process; `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
+ */
+cushim_status cushim_event_import(cushim_context context, const void *descriptor, size_t size, cushim_event *event);
+
+/*
+ * Exports a pool that was created with `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR` in its `handle_types`.
+ *
+ * @param[in] resource The pool.
+ * @param[out, bytes(size)] descriptor Receives the descriptor, for `cushim_resource_import`.
+ * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
+ * @param[out] file Receives a new file descriptor, which goes to the other process with the bytes; close it after
+ *   that.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a pool without that handle type, and for an imported one;
+ *   `CUSHIM_ERROR_UNSUPPORTED` if the resource is no pool.
+ */
+cushim_status cushim_resource_export(cushim_resource resource, void *descriptor, size_t size, int32_t *file);
+
+/*
+ * Imports a pool of another process. It allocates nothing, and has neither attributes nor trimming: buffers come from
+ * `cushim_buffer_import`. Imported again it is the same pool of the driver's, which is destroyed here with the last
+ * resource and the last buffer. A pool that this process has exported is its own resource.
+ *
+ * @param[in] device The device of the pool; for a pool of page-locked memory, any device of the driver.
+ * @param[in, bytes(size)] descriptor The descriptor, as it was exported.
+ * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
+ * @param[in] file The file descriptor that came with it. It stays the caller's, who may close it after the call.
+ * @param[out, owned] resource The pool.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of a pool, a pool of another device, and a
+ *   file descriptor that is not open or is a regular file's, a pipe's or a socket's.
+ */
+cushim_status cushim_resource_import(cushim_device device,
+                                     const void *descriptor,
+                                     size_t size,
+                                     int32_t file,
+                                     cushim_resource *resource);
+
+/*
+ * Exports the memory of a buffer: of a pool that can be exported, for `cushim_buffer_import`, or of a synchronous
+ * device resource (`cuMemAlloc`), for `cushim_buffer_open`. The buffer must outlive what others import of it.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out, bytes(size)] descriptor Receives the descriptor.
+ * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty buffer, an imported one, and memory that is neither.
+ */
+cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_t size);
+
+/*
+ * Imports a buffer of another process from its imported pool. Imported again it is the same memory at the same
+ * address, which is freed here when the last of these buffers is gone.
+ *
+ * @param[in] resource The imported pool.
+ * @param[in] stream The deallocation stream at first. Nothing else is ordered by it.
+ * @param[in, bytes(size)] descriptor The descriptor, as it was exported.
+ * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
+ * @param[out, owned] buffer The buffer, of the size that was exported.
+ * @errors `CUSHIM_ERROR_STREAM_REQUIRED` without a stream; `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no
+ *   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size that the memory
+ *   has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+ */
+cushim_status cushim_buffer_import(cushim_resource resource,
+                                   cushim_stream stream,
+                                   const void *descriptor,
+                                   size_t size,
+                                   cushim_buffer *buffer);
+
+/*
+ * Opens memory of another process that is no pool's (`cuIpcOpenMemHandle`). Opened again it is at the same address, and
+ * is closed with the last of these buffers. Closing waits for the deallocation stream, and for the context's work.
+ *
+ * @param[in] context A context of the memory's device.
+ * @param[in, nullable] stream The deallocation stream at first.
+ * @param[in, bytes(size)] descriptor The descriptor, as it was exported.
+ * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
+ * @param[out, owned] buffer The buffer, of the size that was exported.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process or
+ *   of another device, and for a size that the memory has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+ */
+cushim_status cushim_buffer_open(cushim_context context,
+                                 cushim_stream stream,
+                                 const void *descriptor,
+                                 size_t size,
+                                 cushim_buffer *buffer);
 
 /*
  * Loads code: PTX, a cubin or a fatbin, which is recognised by its bytes. PTX is compiled during the call, not at

@@ -1,6 +1,7 @@
 //! Events: marks in a stream that others wait for, and that measure time.
 
 mod captured;
+mod shared;
 
 pub(crate) use captured::HeldMark;
 
@@ -42,6 +43,8 @@ setters!(EventOptions { timing: bool, blocking_sync: bool, interprocess: bool })
 pub struct Event {
     header: Header,
     wrapped: bool,
+    /// Whether another process has created it.
+    imported: bool,
     /// `CU_EVENT_*`, as it was created; of a wrapped event, all that was said of it.
     flags: AtomicU32,
     /// Whether it was recorded through this object. Unknown for wrapped events.
@@ -191,6 +194,7 @@ impl Event {
         arc_of(|| Self {
             header: Header::new::<Self>(),
             wrapped,
+            imported: false,
             flags: AtomicU32::new(flags(&options)),
             recorded: AtomicBool::new(wrapped),
             mark: Mark::new(wrapped),
@@ -403,7 +407,11 @@ impl Drop for Event {
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.wrapped { "wrapped event" } else { "event" };
+        let kind = match self {
+            Self { imported: true, .. } => "imported event",
+            Self { wrapped: true, .. } => "wrapped event",
+            _ => "event",
+        };
         match self.header.label() {
             Some(label) => write!(f, "{kind} \"{label}\""),
             None => f.write_str(kind),

@@ -62,6 +62,7 @@ pub use event::{Event, EventOptions};
 pub use feature::Feature;
 pub use location::Location;
 pub use object::callback::{Owner, flush_callbacks};
+pub use object::descriptor::{DESCRIPTOR_BYTES, DescriptorBytes};
 pub use object::error::{Error, Failure, Status};
 pub use object::owning::Ownership;
 pub use object::release::unreported_release_errors;

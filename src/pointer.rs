@@ -153,7 +153,12 @@ impl PointerAttributes {
             host_pointer: handle(host),
             managed: managed != 0,
             pool: handle(pool),
-            range: (start != 0).then_some((DevicePointer(start), bytes as usize)),
+            // Of memory of another process's pool on the host, driver branch 580 says how long it is, and not where it starts (measured).
+            range: match (start, bytes) {
+                (0, 0) => None,
+                (0, bytes) => Some((DevicePointer(address), bytes as usize)),
+                (start, bytes) => Some((DevicePointer(start), bytes as usize)),
+            },
             buffer_id: Some(id).filter(|id| *id != 0),
             mapped: mapped != 0,
             synchronous: sync != 0,

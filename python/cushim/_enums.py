@@ -431,6 +431,13 @@ class DlpackFlags(IntFlag):
     the tensor, as an item of kind `CUSHIM_DRAIN_RELEASE`, and the program calls its deleter."""
 
 
+class DescriptorSize(IntEnum):
+    """`descriptor_size`. The size of every descriptor."""
+
+    DESCRIPTOR_BYTES = 160
+    """Bytes of a descriptor of an event, a pool or a buffer."""
+
+
 class LibraryFlags(IntFlag):
     """`library_flags`. Flags of `library_options`, for PTX."""
 
@@ -999,6 +1006,7 @@ __all__ = [
     "ContextKind",
     "CopyFlags",
     "CtxFlags",
+    "DescriptorSize",
     "DeviceAttribute",
     "DlpackFlags",
     "DrainItemKind",

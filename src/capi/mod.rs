@@ -41,6 +41,7 @@ pub mod buffer;
 pub mod virtual_memory;
 
 pub mod dlpack;
+pub mod sharing;
 
 pub mod kernel;
 

@@ -8,6 +8,7 @@
 //! | `in_place` | objects that are made where they stay |
 //! | `callback` | what callers lend and what calls them: owners, the worker, pull mode |
 //! | `owning` | who destroys a native handle, and how a call takes one over |
+//! | `descriptor` | the bytes by which other processes find something |
 //! | `native` | a native handle, and when it is destroyed |
 //! | `registry` | finds the object of a native handle |
 //! | `release` | what becomes of errors when the last hold on an object goes |
@@ -23,6 +24,7 @@
 
 pub(crate) mod callback;
 pub(crate) mod cancellation;
+pub(crate) mod descriptor;
 pub(crate) mod driver_log;
 pub(crate) mod error;
 pub(crate) mod handle;

@@ -13,6 +13,7 @@ pub(crate) mod kernel;
 pub(crate) mod logs;
 pub(crate) mod managed;
 pub(crate) mod memory;
+pub(crate) mod sharing;
 pub(crate) mod stream;
 
 use super::{CallError, Driver, call, sys};

@@ -5,12 +5,14 @@
 //! | `known` | what is known of the memory once and for all |
 //! | `order` | the stream in whose order a buffer's memory is freed |
 //! | `wrap` | memory of others' |
+//! | `shared` | memory of several processes |
 //! | `virtual_memory` | buffers that grow and sleep |
 //! | `release` | what happens when the last hold on a buffer goes |
 
 mod known;
 mod order;
 mod release;
+mod shared;
 mod virtual_memory;
 mod wrap;
 

@@ -1,6 +1,7 @@
 //! What a pool tells of itself, and is told.
 
 use super::Resource;
+use super::pool::Pool;
 use crate::driver::sys;
 use crate::object::error::{Error, Status};
 
@@ -89,20 +90,30 @@ impl PoolAttribute {
 }
 
 impl Resource {
+    /// The pool, if this process has made it.
+    fn own_pool(&self) -> Result<&Pool, Error> {
+        let pool = self.pool()?;
+        if pool.imported().is_none() {
+            return Ok(pool);
+        }
+        let refusal = format!("{self} is of another process, which alone can ask it, set it and trim it");
+        Err(Error::new(Status::UNSUPPORTED, refusal).about(self))
+    }
+
     /// An attribute of the pool, as the driver says now.
     ///
     /// # Errors
-    /// [`Status::UNSUPPORTED`] if the resource is no pool; the driver's.
+    /// [`Status::UNSUPPORTED`] if the resource is no pool, or one of another process; the driver's.
     pub fn attribute(&self, attribute: PoolAttribute) -> Result<u64, Error> {
-        self.pool()?.raw().attribute(attribute.native()).map_err(|error| self.failed(error))
+        self.own_pool()?.raw().attribute(attribute.native()).map_err(|error| self.failed(error))
     }
 
     /// Sets an attribute of the pool, for all its users.
     ///
     /// # Errors
-    /// [`Status::UNSUPPORTED`] if the resource is no pool; [`Status::INVALID_ARGUMENT`] for a value that the attribute cannot have; the driver's.
+    /// [`Status::UNSUPPORTED`] if the resource is no pool, or one of another process; [`Status::INVALID_ARGUMENT`] for a value that the attribute cannot have; the driver's.
     pub fn set_attribute(&self, attribute: PoolAttribute, value: u64) -> Result<(), Error> {
-        let pool = self.pool()?;
+        let pool = self.own_pool()?;
         attribute.check(value).map_err(|error| error.about(self))?;
         pool.raw().set_attribute(attribute.native(), value).map_err(|error| self.failed(error))
     }
@@ -110,8 +121,8 @@ impl Resource {
     /// Gives what the pool has and nobody uses back to the system, but for so many bytes.
     ///
     /// # Errors
-    /// [`Status::UNSUPPORTED`] if the resource is no pool; the driver's.
+    /// [`Status::UNSUPPORTED`] if the resource is no pool, or one of another process; the driver's.
     pub fn trim(&self, keep: usize) -> Result<(), Error> {
-        self.pool()?.raw().trim(keep).map_err(|error| self.failed(error))
+        self.own_pool()?.raw().trim(keep).map_err(|error| self.failed(error))
     }
 }

@@ -4,6 +4,9 @@
 //! |---|---|
 //! | `properties` | what may be done with a resource's memory |
 //! | `pool` | pools, of the device, of the host and of managed memory |
+//! | `shared` | pools of several processes |
+//! | `imported` | what is imported of another process's pool, counted |
+//! | `opened` | another process's memory that is no pool's |
 //! | `remains` | the end of a pool |
 //! | `stranded` | memory whose stream went with its context |
 //! | `attributes` | what a pool tells of itself, and is told |
@@ -23,12 +26,15 @@ mod custom;
 mod default;
 mod device;
 mod graph;
+mod imported;
 mod managed;
+mod opened;
 mod peers;
 mod pinned;
 mod pool;
 mod properties;
 mod remains;
+mod shared;
 mod stranded;
 mod virtual_memory;
 
@@ -36,9 +42,11 @@ pub(crate) use arena::ArenaBlock;
 pub use attributes::PoolAttribute;
 pub use custom::Allocator;
 pub use managed::ManagedResourceOptions;
+pub(super) use opened::{export as export_opened, open};
 pub use pinned::{PinnedForm, PinnedResourceOptions};
 pub use pool::{DevicePoolOptions, PoolChoice};
 pub use properties::Properties;
+pub(super) use shared::hexadecimal;
 pub(crate) use stranded::stand_in_for;
 
 use super::buffer::Standing;
@@ -96,6 +104,7 @@ enum Source {
     Pinned(pinned::Pinned),
     Managed(managed::Managed),
     Device(device::Synchronous),
+    Opened(opened::Opened),
     Graph(graph::GraphMemory),
     Arena(arena::Arena),
     Virtual(virtual_memory::Virtual),
@@ -208,7 +217,7 @@ impl Resource {
             Source::Pool(pool) => pool.kind(),
             Source::Pinned(_) => ResourceKind::Pinned,
             Source::Managed(_) => ResourceKind::Managed,
-            Source::Device(_) => ResourceKind::Device,
+            Source::Device(_) | Source::Opened(_) => ResourceKind::Device,
             Source::Graph(_) => ResourceKind::Graph,
             Source::Arena(_) => ResourceKind::Arena,
             Source::Virtual(_) => ResourceKind::Virtual,
@@ -223,7 +232,8 @@ impl Resource {
             return true;
         }
         match (&self.source, &other.source) {
-            (Source::Custom(_) | Source::Arena(_), _) | (_, Source::Custom(_) | Source::Arena(_)) => false,
+            (Source::Custom(_) | Source::Arena(_) | Source::Opened(_), _)
+            | (_, Source::Custom(_) | Source::Arena(_) | Source::Opened(_)) => false,
             (Source::Pool(_), Source::Pool(_)) => self.native_pool() == other.native_pool(),
             _ => self.kind() == other.kind() && self.properties == other.properties,
         }
@@ -242,6 +252,7 @@ impl Resource {
             Source::Pinned(source) => Some(source.context()),
             Source::Managed(source) => Some(source.context()),
             Source::Device(source) => Some(source.context()),
+            Source::Opened(source) => Some(source.context()),
             Source::Arena(source) => Some(source.context()),
             Source::Pool(_) | Source::Graph(_) | Source::Virtual(_) | Source::Custom(_) => None,
         }
@@ -285,6 +296,7 @@ impl Resource {
             (Source::Pinned(source), _) => source.allocate(bytes),
             (Source::Managed(source), _) => source.allocate(bytes),
             (Source::Device(source), _) => source.allocate(bytes),
+            (Source::Opened(_), _) => Err(opened::allocates_elsewhere()),
             (Source::Virtual(source), _) => source.allocate(bytes),
             (Source::Custom(allocator), stream) => allocator.allocate(bytes, stream),
         };
@@ -419,6 +431,7 @@ impl Resource {
                 (Source::Pinned(source), _) => source.free(pointer, &block),
                 (Source::Managed(source), _) => source.free(pointer, &block),
                 (Source::Device(source), _) => source.free(pointer, &block),
+                (Source::Opened(source), _) => source.free(pointer, &block),
                 (Source::Virtual(source), _) => {
                     return source.free(pointer, bytes).map_err(|failure| failure.about(self));
                 }
@@ -443,7 +456,7 @@ impl Resource {
 
     /// Whether memory is freed once the deallocation stream was waited for.
     pub(super) fn waits_for_stream(&self) -> bool {
-        matches!(self.source, Source::Pinned(_) | Source::Managed(_) | Source::Device(_))
+        matches!(self.source, Source::Pinned(_) | Source::Managed(_) | Source::Device(_) | Source::Opened(_))
     }
 
     /// Refuses a stream that is missing, of another driver or being captured.

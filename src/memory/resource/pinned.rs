@@ -107,6 +107,7 @@ impl Resource {
             }
         };
         let pool = Pool::new(raw, super::ResourceKind::PinnedPool, None, ownership);
+        let pool = pool.with_handle_types(options.handle_types);
         Self::admitting(context, Self::of_pool(driver, pool, Properties::host(true).in_stream_order()))
     }
 }

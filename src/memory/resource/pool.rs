@@ -1,5 +1,6 @@
 //! Pools: of a device's memory, of the host's, and of managed memory.
 
+use super::imported::Imported;
 use super::remains::Remains;
 use super::{Properties, Resource, ResourceKind, Source};
 use crate::device::Device;
@@ -14,8 +15,8 @@ use crate::object::registry::Registry;
 use crate::object::setters::setters;
 use crate::op::{Allocate, Free, explain_out_of_memory, is_out_of_memory};
 use crate::stream::Stream;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// Which pool of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -106,6 +107,12 @@ pub(super) struct Pool {
     max_size: usize,
     /// Whether other devices were given access here, which an own pool takes back before it goes.
     pub(super) has_peers: AtomicBool,
+    /// How other processes may take part, `CU_MEM_HANDLE_TYPE_*`; `None` if only its maker knows.
+    handle_types: Option<i32>,
+    /// By what number others know it, once it is exported.
+    pub(super) id: OnceLock<[u8; 16]>,
+    /// What it has of another process's pool.
+    imported: Option<Imported>,
 }
 
 impl Resource {
@@ -138,7 +145,8 @@ impl Resource {
             PoolChoice::Own => Ownership::Owned,
             PoolChoice::Current | PoolChoice::Default => Ownership::Borrowed,
         };
-        Ok(Self::of_device_pool(device, raw, ownership, options.max_size))
+        let types = (options.choice == PoolChoice::Own).then_some(options.handle_types);
+        Ok(Self::of_device_pool(device, raw, ownership, options.max_size, types))
     }
 
     /// Takes in a pool of the device's memory that somebody else created.
@@ -172,7 +180,7 @@ impl Resource {
         }
         // SAFETY: the caller vouches for the handle.
         let raw = unsafe { RawPool::adopt(device.driver().object_table(), native) };
-        let resource = Self::of_device_pool(device, raw, Ownership::Borrowed, 0);
+        let resource = Self::of_device_pool(device, raw, Ownership::Borrowed, 0, None);
         if taking.is_to_own() {
             resource.list_owner()?;
             taking.take(&resource, Self::pool_owning, resource.as_ref())?;
@@ -185,10 +193,12 @@ impl Resource {
         raw: RawPool,
         ownership: Ownership,
         max_size: usize,
+        handle_types: Option<i32>,
     ) -> Arc<Self> {
         let properties = Properties::device(device.ordinal()).in_stream_order();
         let pool = Pool::new(raw, ResourceKind::DevicePool, Some(Arc::clone(device)), ownership)
             .limited_to(max_size);
+        let pool = Pool { handle_types, ..pool };
         Self::of_pool(device.driver(), pool, properties)
     }
 
@@ -279,12 +289,40 @@ impl Pool {
         ownership: Ownership,
     ) -> Self {
         let (owning, has_peers) = (Owning::new(ownership), AtomicBool::new(false));
-        Self { raw: Some(raw), kind, device, owning, max_size: 0, has_peers }
+        Self {
+            raw: Some(raw),
+            kind,
+            device,
+            owning,
+            max_size: 0,
+            has_peers,
+            handle_types: None,
+            id: OnceLock::new(),
+            imported: None,
+        }
     }
 
     /// The same pool, which hands out so many bytes at most.
     pub(super) fn limited_to(self, max_size: usize) -> Self {
         Self { max_size, ..self }
+    }
+
+    /// The same, in which other processes may take part in these ways.
+    pub(super) fn with_handle_types(self, handle_types: i32) -> Self {
+        Self { handle_types: Some(handle_types), ..self }
+    }
+
+    /// The same as one of another process's.
+    pub(super) fn shared_by(self, imported: Imported) -> Self {
+        Self { imported: Some(imported), ..self }
+    }
+
+    pub(super) fn handle_types(&self) -> Option<i32> {
+        self.handle_types
+    }
+
+    pub(super) fn imported(&self) -> Option<&Imported> {
+        self.imported.as_ref()
     }
 
     pub(super) fn kind(&self) -> ResourceKind {
@@ -300,9 +338,19 @@ impl Pool {
     }
 
     pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
+        if self.imported.is_some() {
+            return Err(Self::allocates_elsewhere());
+        }
         // SAFETY: allocating touches no memory.
         let allocated = unsafe { stream.enqueue(&mut Allocate::from_pool(self.raw(), bytes)) };
         allocated.map_err(|failure| self.explain(failure, bytes, stream))
+    }
+
+    #[cold]
+    fn allocates_elsewhere() -> Error {
+        let refusal = "the pool is of another process, which alone allocates from it; allocate from a pool of your own, or import a buffer that \
+                       the other process has exported";
+        Error::new(Status::UNSUPPORTED, refusal)
     }
 
     #[cold]
@@ -322,6 +370,10 @@ impl Pool {
     /// # Safety
     /// As for [`Resource::free`](super::Resource::free).
     pub(super) unsafe fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
+        if let Some(imported) = &self.imported {
+            // SAFETY: the caller vouches that the memory came from here and is given up.
+            return unsafe { imported.free(pointer, stream) };
+        }
         // SAFETY: the caller vouches that the memory came from here and is given up.
         unsafe { stream.enqueue(&mut Free::new(pointer)) }
     }

@@ -112,6 +112,10 @@ impl RawPool {
         Self { table, handle }
     }
 
+    pub(crate) fn table(&self) -> &'static Table {
+        self.table
+    }
+
     pub(crate) fn handle(&self) -> CUmemoryPool {
         self.handle
     }
@@ -119,6 +123,12 @@ impl RawPool {
     /// Destroys the pool, all of whose memory is back.
     pub(crate) fn destroy(self) -> Result<(), CallError> {
         // SAFETY: nobody else holds it.
+        gone_at_exit(unsafe { relaxed!(self.table, cuMemPoolDestroy_11020(self.handle)) })
+    }
+
+    /// The same for an imported pool, which is refused while memory of it is imported.
+    pub(crate) fn destroy_imported(&self) -> Result<(), CallError> {
+        // SAFETY: the caller has it for itself, and asks again only if it is refused.
         gone_at_exit(unsafe { relaxed!(self.table, cuMemPoolDestroy_11020(self.handle)) })
     }
 

@@ -1,0 +1,226 @@
+//! Pools of several processes: exported by one, and imported by others.
+
+use super::imported::Imported;
+use super::pool::Pool;
+use super::{Properties, Resource, ResourceKind};
+use crate::device::Device;
+use crate::driver::calls::memory::pool::RawPool;
+use crate::driver::sys;
+use crate::memory::DevicePointer;
+use crate::object::callback;
+use crate::object::descriptor::{Descriptor, DescriptorBytes, DescriptorKind, NATIVE, unique};
+use crate::object::error::{Error, Status};
+use crate::object::owning::Ownership;
+use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
+
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+const FILES: i32 = sys::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
+
+/// Pools of this process that were exported, by their numbers.
+static EXPORTED: Mutex<Vec<([u8; 16], Weak<Resource>)>> = Mutex::new(Vec::new());
+
+fn refuse<T>(refusal: String, about: &Resource) -> Result<T, Error> {
+    Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(about))
+}
+
+impl Resource {
+    /// What another process needs to [import](Self::import) the pool: a new descriptor of a file, which the caller closes, and the bytes
+    /// that say what it is of. Both go to the other process, the file by `SCM_RIGHTS` for instance.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a pool that was created without `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR` among its handle types, and
+    /// for one that was imported; [`Status::UNSUPPORTED`] for a resource that is no pool; the driver's.
+    pub fn export(self: &Arc<Self>) -> Result<(i32, DescriptorBytes), Error> {
+        callback::check_allowed()?;
+        let pool = self.pool()?;
+        if pool.imported().is_some() {
+            return refuse(
+                format!("{self} was imported, and only the process that created it can export it"),
+                self,
+            );
+        }
+        if pool.handle_types().is_some_and(|types| types & FILES == 0) {
+            let refusal = format!(
+                "{self} is of this process only; create a pool of its own with handle_types {FILES} \
+                 (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) to export it"
+            );
+            return refuse(refusal, self);
+        }
+        let mut descriptor = Descriptor::new(DescriptorKind::Pool);
+        if let Some(device) = pool.device() {
+            descriptor.device = device.uuid()?;
+        }
+        let file = pool.raw().share().map_err(|error| self.failed(error))?;
+        descriptor.pool = self.exported_id(pool);
+        Ok((file, descriptor.write()))
+    }
+
+    /// The number of a pool that is exported, by which this process knows it again.
+    fn exported_id(self: &Arc<Self>, pool: &Pool) -> [u8; 16] {
+        let id = *pool.id.get_or_init(unique);
+        let mut exported = EXPORTED.lock();
+        exported.retain(|(_, resource)| resource.strong_count() > 0);
+        if !exported.iter().any(|(known, _)| *known == id) {
+            exported.push((id, Arc::downgrade(self)));
+        }
+        id
+    }
+
+    /// Another process's pool. It allocates nothing here: its memory comes as [buffers](crate::memory::Buffer::import). The file stays the
+    /// caller's, who may close it afterwards. A pool of this process is its own resource again; imported twice it is the same native pool.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool, a pool of another device, and a file that is none of a driver's; the
+    /// driver's.
+    pub fn import(device: &Arc<Device>, descriptor: &[u8], file: i32) -> Result<Arc<Self>, Error> {
+        callback::check_allowed()?;
+        let descriptor = Descriptor::read(descriptor, DescriptorKind::Pool)?;
+        if descriptor.is_own() {
+            return own(&descriptor);
+        }
+        let of_host = descriptor.device == [0; 16];
+        if !of_host && descriptor.device != device.uuid()? {
+            let refusal = format!(
+                "the pool is of the device with UUID {}, and {device} is another one; import it for its own device",
+                hexadecimal(&descriptor.device)
+            );
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(device.as_ref()));
+        }
+        check_file(file)?;
+        let imported = Imported::new(device.driver(), descriptor.pool, file);
+        let imported = imported.map_err(|error| explain_import(device.failed(error), file))?;
+        Ok(Self::of_imported(device, imported, of_host))
+    }
+
+    fn of_imported(device: &Arc<Device>, imported: Imported, of_host: bool) -> Arc<Self> {
+        let (kind, home, properties) = match of_host {
+            true => (ResourceKind::PinnedPool, None, Properties::host(true)),
+            false => {
+                let properties = Properties::device(device.ordinal());
+                (ResourceKind::DevicePool, Some(Arc::clone(device)), properties)
+            }
+        };
+        let pool = Pool::new(imported.raw(), kind, home, Ownership::Borrowed).shared_by(imported);
+        Self::of_pool(device.driver(), pool, properties.in_stream_order())
+    }
+
+    /// Whether it is a pool of another process's.
+    #[must_use]
+    pub fn is_imported(&self) -> bool {
+        self.pool().is_ok_and(|pool| pool.imported().is_some())
+    }
+
+    /// What another process needs to import memory of the pool: the pool's number, and the driver's bytes.
+    pub(in crate::memory) fn export_memory(
+        self: &Arc<Self>,
+        pointer: DevicePointer,
+    ) -> Result<([u8; 16], [u8; NATIVE]), Error> {
+        let pool = self.pool()?;
+        if pool.imported().is_some() || pool.handle_types().is_some_and(|types| types & FILES == 0) {
+            let refusal = format!(
+                "memory of {self} cannot be exported: only the process that created the pool can, and only if the pool was created with \
+                 handle_types {FILES} (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)"
+            );
+            return refuse(refusal, self);
+        }
+        let native = RawPool::share_pointer(self.driver().object_table(), pointer.0);
+        let native = native.map_err(|error| self.failed(error))?;
+        Ok((self.exported_id(pool), native))
+    }
+
+    /// Imports memory of the pool.
+    ///
+    /// # Safety
+    /// The bytes are what the pool's process exported.
+    pub(in crate::memory) unsafe fn import_memory(
+        &self,
+        pool: &[u8; 16],
+        native: &[u8; NATIVE],
+    ) -> Result<DevicePointer, Error> {
+        let Some(imported) = self.pool()?.imported() else {
+            let refusal = format!(
+                "{self} is a pool of this process; import the pool that the memory is of (cushim_resource_import), and the memory from that"
+            );
+            return refuse(refusal, self);
+        };
+        if imported.id() != *pool {
+            let (theirs, own) = (hexadecimal(pool), hexadecimal(&imported.id()));
+            return refuse(
+                format!(
+                    "the memory is of pool {theirs}, and {self} is pool {own}; import it from its own pool"
+                ),
+                self,
+            );
+        }
+        // SAFETY: as the caller vouches.
+        unsafe { imported.import(native) }.map_err(|error| {
+            let mut failure = self.failed(error);
+            failure.message.push_str(
+                ". The memory is of another process: it must not be freed there before it is imported",
+            );
+            failure
+        })
+    }
+}
+
+/// A pool of this process, by what was exported of it.
+fn own(descriptor: &Descriptor) -> Result<Arc<Resource>, Error> {
+    let exported = EXPORTED.lock();
+    let known = exported.iter().find(|(id, _)| *id == descriptor.pool);
+    known.and_then(|(_, resource)| resource.upgrade()).ok_or_else(|| {
+        let refusal = "the pool was exported by this process, and is destroyed; create another one";
+        Error::new(Status::INVALID_ARGUMENT, refusal)
+    })
+}
+
+#[cold]
+fn explain_import(mut failure: Error, file: i32) -> Error {
+    failure.message.push_str(&format!(
+        ". Descriptor {file} must be the one that was exported with the pool, received by SCM_RIGHTS or inherited"
+    ));
+    failure
+}
+
+pub(in crate::memory) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Refuses what can be no descriptor of a pool, of which the driver would only say that it does not know what went wrong.
+fn check_file(file: i32) -> Result<(), Error> {
+    let refuse = |what: &str| {
+        let refusal =
+            format!("file descriptor {file} {what}; pass the one that came with the pool's descriptor");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+    };
+    if file < 0 {
+        return refuse("is none");
+    }
+    #[cfg(target_os = "linux")]
+    match file_kind(file) {
+        None => return refuse("is not open in this process"),
+        Some(kind) if !kind.is_empty() => return refuse(kind),
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+/// What a descriptor is of, if that can be no pool; `None` if it is not open. A pool is a device's file, or a file without a name that is
+/// sealed.
+#[cfg(target_os = "linux")]
+fn file_kind(file: i32) -> Option<&'static str> {
+    // SAFETY: plain numbers, all of which may be zero.
+    let mut about: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: writes one struct; whatever the number is, the system says whether it is a descriptor.
+    if unsafe { libc::fstat(file, &raw mut about) } != 0 {
+        return None;
+    }
+    Some(match about.st_mode & libc::S_IFMT {
+        // SAFETY: asks about a descriptor.
+        libc::S_IFREG if unsafe { libc::fcntl(file, libc::F_GET_SEALS) } <= 0 => "is a regular file's",
+        libc::S_IFDIR => "is a directory's",
+        libc::S_IFIFO => "is a pipe's",
+        libc::S_IFSOCK => "is a socket's",
+        _ => "",
+    })
+}
