@@ -19,7 +19,7 @@ int main(void) {
   cushim_resource space;
   cushim_buffer list, grown;
   cushim_endpoint place, target;
-  size_t free_before, free_asleep, free_awake, total, half;
+  size_t free_before, free_asleep, free_after, total, half;
   uint32_t first = 0, last = 0;
 
   check(cushim_driver_open(NULL, &driver));
@@ -29,7 +29,6 @@ int main(void) {
 
   /* Sizes are rounded up to what the device maps at once. */
   check(cushim_resource_create_virtual(device, NULL, &space));
-  check(cushim_context_get_memory_info(context, &free_before, &total));
   check(cushim_buffer_create(space, stream, 1, &list));
   half = cushim_buffer_size(list);
   place = cushim_endpoint_buffer(list, 0);
@@ -42,10 +41,11 @@ int main(void) {
   check(cushim_stream_fill(stream, &place, CUSHIM_VALUE_32(2), half / 4));
 
   /* Asleep it has its addresses, and no memory. */
+  check(cushim_context_get_memory_info(context, &free_before, &total));
   check(cushim_buffer_sleep(grown, stream, CUSHIM_SLEEP_KEEP_CONTENTS));
   check(cushim_context_get_memory_info(context, &free_asleep, &total));
   check(cushim_buffer_wake(grown, stream));
-  check(cushim_context_get_memory_info(context, &free_awake, &total));
+  check(cushim_context_get_memory_info(context, &free_after, &total));
 
   target = cushim_endpoint_host(&first);
   place = cushim_endpoint_buffer(grown, 0);
@@ -55,8 +55,8 @@ int main(void) {
   check(cushim_stream_copy(stream, &target, &place, sizeof last));
   check(cushim_stream_synchronize(stream));
   printf("first %" PRIu32 ", last %" PRIu32 "\n", first, last);
-  printf("asleep: %s\n", free_asleep >= free_before ? "all memory was given back" : "some memory is missing");
-  printf("awake: %s\n", free_awake < free_asleep ? "it has memory again" : "it has none");
+  printf("asleep: %s\n", free_asleep > free_before ? "the memory was given back" : "nothing was given back");
+  printf("awake: %s\n", free_after < free_asleep ? "it has memory again" : "it has none");
 
   check(cushim_buffer_destroy(grown));
   check(cushim_resource_destroy(space));

@@ -186,8 +186,9 @@ class Device(DeviceBase, of=True):
         return made("resource", lib.cushim_resource_create_device_pool, self._h, options)
 
     def create_virtual_resource(self, **options: Any) -> Resource:
-        """Virtual memory, whose buffers grow and sleep. `location` is None for the device's, or a `Location` of the host; `flags` are `VirtualFlags`, `shareable` is a `Shareable`, `access` and `peer_access` are `VirtualAccess`, `peers`
-        are ordinals; `alignment` and `address_hint` are about addresses."""
+        """Virtual memory, whose buffers grow and sleep. `location` is None for the device's memory, or a `Location` of the host; `flags`
+        are `VirtualFlags`, `shareable` is a `Shareable`, `access` and `peer_access` are `VirtualAccess`, `peers` are ordinals;
+        `alignment` and `address_hint` are about addresses."""
         from ._memory import virtual_options
 
         given, _peers = virtual_options(options)

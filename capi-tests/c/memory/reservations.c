@@ -37,6 +37,9 @@ static size_t free_memory(void) {
   return free_bytes;
 }
 
+/* Whether all memory is free again; a real driver keeps some for itself. */
+static int is_back(size_t before) { return !is_software(all.driver) || free_memory() == before; }
+
 static int access_at(cushim_reservation reservation, size_t offset) {
   const cushim_location device = cushim_location_device(0);
   int32_t access = 77;
@@ -77,7 +80,7 @@ static void parts(void) {
   CHECK_OK(cushim_allocation_destroy(allocation));
   if (is_software(all.driver)) CHECK(before - free_memory() == UNIT);
   CHECK_OK(cushim_allocation_destroy(more));
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
   options = zero_options();
   options.alignment = 64 * UNIT;
   CHECK_OK(cushim_reservation_create(all.device, 3 * UNIT - 1, &options, &reservation));
@@ -126,7 +129,7 @@ static void mappings(void) {
   CHECK(last_byte(stream, pointer_of(twice), UNIT) == 8);
   if (is_software(all.driver)) CHECK(before - free_memory() == UNIT);
   CHECK_OK(cushim_reservation_destroy(twice));
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
 }
 
 static void access_is_set_and_read(void) {

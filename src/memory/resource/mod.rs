@@ -369,7 +369,9 @@ impl Resource {
             unsafe { self.free_after_capture(pointer, bytes, stream) };
             return Ok(());
         }
-        let wait = stream.filter(|_| !self.properties.stream_ordered);
+        // What was in a stream that went with its context is over. Virtual memory stays then.
+        let is_over = |stream: &&Arc<Stream>| self.is_virtual() && stream.context().is_gone();
+        let wait = stream.filter(|stream| !self.properties.stream_ordered && !is_over(stream));
         let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
         // SAFETY: as the caller vouches.
         unsafe { self.free_now(pointer, bytes, stream) }.and(waited)
