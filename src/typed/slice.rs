@@ -180,6 +180,17 @@ impl<T: DeviceCopy> DeviceSlice<T> {
         Ok(slice)
     }
 
+    /// Allocates as many elements as a slice of any kind has, all or a range, and copies them. It returns before they have arrived.
+    ///
+    /// # Errors
+    /// As for [`allocate`](Self::allocate).
+    pub fn copied_from<'s>(stream: &Arc<Stream>, from: impl Into<View<'s, T>>) -> Result<Self, Error> {
+        let from = from.into();
+        let mut slice = Self::allocate(stream, from.len())?;
+        slice.copy_from(stream, from)?;
+        Ok(slice)
+    }
+
     /// Takes over a buffer of device memory that starts with so many elements; `home` becomes its deallocation stream.
     ///
     /// # Safety
@@ -416,6 +427,28 @@ slices!(DeviceSlice, PinnedSlice, ManagedSlice);
 macro_rules! on_host {
     ($($slice:ident),*) => {$(
         impl<T: DeviceCopy> $slice<T> {
+            /// Allocates as many elements as these, and copies them, on the host.
+            ///
+            /// # Errors
+            /// As for [`zeroed`](Self::zeroed).
+            pub fn from_slice(home: &Arc<Stream>, elements: &[T]) -> Result<Self, Error> {
+                let mut slice = Self::zeroed(home, elements.len())?;
+                slice.as_mut_slice()?.copy_from_slice(elements);
+                Ok(slice)
+            }
+
+            /// Allocates as many elements as a slice of any kind has, all or a range, and copies them, in the order of the home stream. It
+            /// returns before they have arrived, for which [`as_slice`](Self::as_slice) waits.
+            ///
+            /// # Errors
+            /// As for [`zeroed`](Self::zeroed).
+            pub fn copied_from<'s>(home: &Arc<Stream>, from: impl Into<View<'s, T>>) -> Result<Self, Error> {
+                let from = from.into();
+                let mut slice = Self::zeroed(home, from.len())?;
+                slice.copy_from(home, from)?;
+                Ok(slice)
+            }
+
             fn start(&self) -> *mut T {
                 std::ptr::with_exposed_provenance_mut(self.memory.buffer().pointer().0 as usize)
             }

@@ -103,6 +103,18 @@ fn every_kind_is_copied_to_every_kind() {
     assert_eq!(device.to_vec(&stream).expect("copied"), [5, 5, 3, 4]);
 }
 
+#[test]
+fn slices_are_made_of_slices() {
+    let stream = stream(&context());
+    let pinned = PinnedSlice::from_slice(&stream, &[1_u16, 2, 3, 4]).expect("memory");
+    let device = DeviceSlice::copied_from(&stream, &pinned).expect("enqueued");
+    let managed = ManagedSlice::copied_from(&stream, device.range(1..3).expect("inside")).expect("enqueued");
+    assert_eq!(managed.as_slice().expect("done"), [2, 3]);
+    let back = PinnedSlice::copied_from(&stream, &managed).expect("enqueued");
+    assert_eq!(back.as_slice().expect("done"), [2, 3]);
+    assert_eq!(ManagedSlice::from_slice(&stream, &[9_u8]).expect("memory").as_slice().expect("done"), [9]);
+}
+
 /// Where work runs only when somebody waits for it, whoever reads too early reads old values.
 #[test]
 fn the_host_waits_for_what_it_reads() {
