@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <unistd.h>
 
 #if __cplusplus >= 202002L
 #include <span>
@@ -259,6 +260,29 @@ void virtual_memory(cushim::device_ref device, cushim::stream_ref stream) {
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::resource::virtual_memory(device, options));
 }
 
+// One process exports, and is refused what is its own; what two do is in c/memory/processes.c.
+void processes(cushim::device_ref device, cushim::context_ref context, cushim::stream_ref stream) {
+  cushim::event_options several;
+  several.interprocess = true;
+  const cushim::event event = cushim::event::create(context, several);
+  const cushim::descriptor mark = event.export_descriptor();
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::event::from_descriptor(context, mark));
+  cushim::device_pool_options options;
+  options.choice = CUSHIM_POOL_OWN;
+  options.handle_types = 1; // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+  const cushim::resource pool = cushim::resource::device_pool(device, options);
+  const cushim::exported_pool exported = pool.export_descriptor();
+  CHECK(exported.file >= 0);
+  const cushim::resource again = cushim::resource::from_descriptor(device, exported.bytes, exported.file);
+  CHECK(again == pool);
+  CHECK(close(exported.file) == 0);
+  const cushim::buffer buffer = pool.allocate(stream, 64);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::buffer::from_descriptor(pool, stream, buffer.export_descriptor()));
+  const cushim::resource plain = cushim::resource::device(context);
+  const cushim::buffer memory = plain.allocate(stream, 64);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::buffer::open_descriptor(context, stream, memory.export_descriptor()));
+}
+
 void run() {
   const cushim::driver driver = cushim::driver::open();
   const cushim::device_ref device = driver.get_device(0);
@@ -276,6 +300,7 @@ void run() {
   buffers(driver, device, context, stream);
   resources(driver, device, stream);
   virtual_memory(device, stream);
+  processes(device, context, stream);
   stream.sync();
 }
 

@@ -51,6 +51,13 @@ class event_ref : public detail::ref<cushim_event> {
                         std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6)));
   }
 
+  // For event::from_descriptor in another process; of an event that was created for several.
+  [[nodiscard]] result<descriptor> export_descriptor() const {
+    descriptor bytes{};
+    const cushim_status status = cushim_event_export(get(), bytes.data(), bytes.size());
+    return detail::give(status, std::move(bytes));
+  }
+
   [[nodiscard]] result<context_ref> context() const {
     return detail::ask<context_ref, cushim_context>(cushim_event_get_context, get());
   }
@@ -72,6 +79,10 @@ class [[nodiscard]] event : public detail::owning<event, event_ref, cushim_event
   [[nodiscard]] static result<event> create(context_ref context, const event_options &options = {}) {
     const cushim_event_options raw = options.raw();
     return detail::ask<event, cushim_event>(cushim_event_create, context.get(), &raw);
+  }
+  // An event of another process, which is trusted with the bytes.
+  [[nodiscard]] static result<event> from_descriptor(context_ref context, const descriptor &bytes) {
+    return detail::ask<event, cushim_event>(cushim_event_import, context.get(), bytes.data(), bytes.size());
   }
   // An event that was created elsewhere: from now on cushim's to destroy, or only borrowed. The options say how it
   // was created.

@@ -38,6 +38,9 @@ class builder_ref;
 // A device pointer: the address of memory that a device reaches. The same as a CUdeviceptr.
 using address = std::uint64_t;
 
+// What another process needs to find an event, a pool or memory: plain bytes, to be sent as they are.
+using descriptor = std::array<unsigned char, CUSHIM_DESCRIPTOR_BYTES>;
+
 namespace detail {
 
 // A number for each object, whichever handle of it is asked; 0 of an empty handle. A destroyed one has none left: it

@@ -72,6 +72,12 @@ struct virtual_options {
   }
 };
 
+// What another process needs to import a pool: the bytes, and a file descriptor, which goes with them; close it then.
+struct exported_pool {
+  descriptor bytes{};
+  int file = -1;
+};
+
 // A source of memory.
 class resource_ref : public detail::ref<cushim_resource> {
  public:
@@ -101,6 +107,14 @@ class resource_ref : public detail::ref<cushim_resource> {
   // Who can use the memory, and whether it is stream-ordered.
   [[nodiscard]] result<cushim_memory_properties> properties() const {
     return detail::ask_struct<cushim_memory_properties>(cushim_resource_get_properties, get());
+  }
+  // For resource::from_descriptor in another process; of a pool that was created for several.
+  [[nodiscard]] result<exported_pool> export_descriptor() const {
+    exported_pool pool;
+    std::int32_t file = 0;
+    const cushim_status status = cushim_resource_export(get(), pool.bytes.data(), pool.bytes.size(), &file);
+    pool.file = file;
+    return detail::give(status, std::move(pool));
   }
   // The memory pool; NULL if there is none.
   [[nodiscard]] result<CUmemoryPool> native() const {
@@ -211,6 +225,11 @@ class [[nodiscard]] resource
     raw.handle_types = options.handle_types;
     raw.max_size = options.max_size;
     return detail::ask<resource, cushim_resource>(cushim_resource_create_device_pool, device.get(), &raw);
+  }
+  // A pool of another process, from which its buffers are imported. The file stays the caller's.
+  [[nodiscard]] static result<resource> from_descriptor(device_ref device, const descriptor &bytes, int file) {
+    return detail::ask<resource, cushim_resource>(cushim_resource_import, device.get(), bytes.data(), bytes.size(),
+                                                  file);
   }
   // A memory pool that was created elsewhere: borrowed unless the ownership says otherwise.
   [[nodiscard]] static result<resource> wrap_pool(device_ref device, CUmemoryPool native,

@@ -23,7 +23,7 @@ static inline void send_message(const void *bytes, size_t count, int descriptor)
   struct iovec part;
   struct msghdr header;
   union {
-    struct cmsghdr aligned;
+    size_t aligned;
     char room[CMSG_SPACE(sizeof(int))];
   } control;
   memset(message, 0, sizeof message);
@@ -55,7 +55,7 @@ static inline int receive_message(void *bytes, size_t count) {
   struct msghdr header;
   struct cmsghdr *right;
   union {
-    struct cmsghdr aligned;
+    size_t aligned;
     char room[CMSG_SPACE(sizeof(int))];
   } control;
   int descriptor = -1;

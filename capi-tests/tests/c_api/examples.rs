@@ -229,3 +229,13 @@ fn an_example_without_a_driver() {
         Run::new(&program, Driver::Value("/nonexistent/libcuda.so.1")).output().expect_err("it cannot run");
     assert!(failure.contains("exit status: 1") && failure.contains("/nonexistent/libcuda.so.1"), "{failure}");
 }
+
+#[test]
+fn the_example_of_two_processes_prints_the_same_on_every_version() {
+    let program = Build::of(&repository("examples/sharing.c")).program().expect("it compiles");
+    let expected = std::fs::read_to_string(repository("examples/sharing.txt")).expect("it is there");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        if printed == expected { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+}
