@@ -381,7 +381,7 @@ static void memory_of_the_host(void) {
     return;
   }
   resource = with(&options);
-  CHECK_OK(cushim_buffer_create(resource, stream, 1, &buffer));
+  if (!CHECK_OK(cushim_buffer_create(resource, stream, 1, &buffer))) return;
   memset(&properties, 0, sizeof properties);
   properties.struct_size = sizeof properties;
   CHECK_OK(cushim_buffer_get_properties(buffer, &properties));

@@ -52,8 +52,8 @@ const OF_CAPTURES: std::ops::RangeInclusive<i64> = 900..=908;
 fn made_by(function: &str) -> Option<&str> {
     let listed = KINDS.iter().find(|kind| kind.made_by.contains(&function));
     let noun = listed.map(|kind| kind.name).or_else(|| before(function, &["Create", "Load"]));
-    // To load a function makes none.
-    noun.filter(|noun| ![OF_A_GRAPH, "Func"].contains(noun))
+    // To load a function makes none. Of virtual memory the trace does not tell the handle, so it is not looked at.
+    noun.filter(|noun| ![OF_A_GRAPH, "Func", "Mem"].contains(noun))
 }
 
 /// What the function releases, as [`made_by`] names it.
