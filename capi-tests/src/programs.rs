@@ -60,6 +60,7 @@ const CONDITIONS: &[Condition] = &[
     Condition("softcuda/hot_calls", &["11.4", "12.2", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/soak", &[ONE_VERSION], &[]),
     Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
+    Condition("memory/virtual_memory", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     Condition("graphs/many", &[ONE_VERSION], &[("CHECK_NODES", "100000")]),
     // Nodes of two devices.
     Condition("graphs/contexts", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),

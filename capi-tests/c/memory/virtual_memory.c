@@ -396,6 +396,44 @@ static void memory_of_the_host(void) {
   CHECK_OK(cushim_resource_destroy(resource));
 }
 
+/* Another device uses the memory as the options say. */
+static void peers(void) {
+  const int32_t other = 1;
+  cushim_virtual_options options = zero_options();
+  cushim_device device = NULL;
+  cushim_context context;
+  cushim_stream there;
+  cushim_resource resource;
+  cushim_buffer buffer = NULL;
+  int32_t count = 0;
+  CHECK_OK(cushim_driver_get_device_count(all.driver, &count));
+  if (count < 2) return;
+  CHECK_OK(cushim_driver_get_device(all.driver, 1, &device));
+  context = primary_context(device);
+  there = new_stream(context);
+  options.peers = &other;
+  options.peer_count = 1;
+  options.peer_access = CUSHIM_VIRTUAL_READ;
+  resource = with(&options);
+  if (!CHECK_OK(cushim_buffer_create(resource, stream, 1, &buffer))) return;
+  fill_all(buffer, 9);
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK(last_byte(there, pointer_of(buffer), 2 * MIB) == 9);
+  CHECK(fill_bytes(there, pointer_of(buffer), 1, 4) != CUSHIM_SUCCESS); /* it may only read */
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(resource));
+  options.peer_access = CUSHIM_VIRTUAL_READ_WRITE;
+  resource = with(&options);
+  if (!CHECK_OK(cushim_buffer_create(resource, stream, 1, &buffer))) return;
+  CHECK_OK(fill_bytes(there, pointer_of(buffer), 7, 2 * MIB));
+  CHECK_OK(cushim_stream_synchronize(there));
+  CHECK(byte_at(buffer, 2 * MIB - 1) == 7);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(resource));
+  CHECK_OK(cushim_stream_destroy(there));
+  CHECK_OK(cushim_context_destroy(context));
+}
+
 /* What was allocated without a buffer goes with the resource. */
 static void left_behind(void) {
   const size_t before = free_memory();
@@ -439,6 +477,7 @@ int main(void) {
   sleep_and_wake();
   sleep_of_shared_memory();
   memory_of_the_host();
+  peers();
   left_behind();
   after_a_reset();
   CHECK_OK(cushim_resource_destroy(virtual_memory));
