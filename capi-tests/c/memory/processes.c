@@ -289,6 +289,8 @@ static void imports_pools(void) {
 
   CHECK_OK(import_pool(&handle, file, &pool));
   CHECK_OK(import_pool(&handle, file, &twice));
+  REFUSED(import_pool(&second, file, &other));
+  CHECK_CONTAINS(last_message(), "of another pool");
   CHECK_OK(import_pool(&second, file2, &other));
   CHECK(close(file) == 0 && close(file2) == 0 && close(regular) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0);
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_allocate(pool, all.stream, SMALL, &pointer));
@@ -353,8 +355,10 @@ static void exports_memory(void) {
   cushim_resource resource = NULL, pinned = NULL;
   cushim_buffer buffer, host = NULL;
   descriptor handle, unused;
+  int32_t file = 0;
   all = open_objects();
   CHECK_OK(cushim_resource_create_device(all.context, &resource));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_export(resource, unused.bytes, SIZE, &file));
   buffer = buffer_of(resource, WHOLE, 7);
   CHECK_OK(cushim_resource_create_pinned(all.context, NULL, &pinned));
   CHECK_OK(cushim_buffer_create(pinned, all.stream, SMALL, &host));

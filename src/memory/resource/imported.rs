@@ -40,18 +40,23 @@ static POOLS: Mutex<Vec<(Arc<Shared>, usize)>> = Mutex::new(Vec::new());
 pub(super) struct Imported(Arc<Shared>);
 
 impl Imported {
-    /// Imports a pool, or takes part in what is imported already.
-    pub(super) fn new(driver: &Driver, id: [u8; 16], file: i32) -> Result<Self, CallError> {
+    /// Imports a pool, or takes part in what is imported already; `None` if the file is of a pool that is imported by another number.
+    pub(super) fn new(driver: &Driver, id: [u8; 16], file: i32) -> Result<Option<Self>, CallError> {
         let mut pools = POOLS.lock();
         let known = pools.iter_mut().find(|(pool, _)| pool.driver == *driver && pool.id == id);
         if let Some((pool, resources)) = known {
             *resources += 1;
-            return Ok(Self(Arc::clone(pool)));
+            return Ok(Some(Self(Arc::clone(pool))));
         }
         let raw = RawPool::import(driver.object_table(), file)?;
+        // The driver gives the same pool again, which is not to be destroyed twice.
+        let is_it = |pool: &Shared| pool.driver == *driver && pool.raw.handle() == raw.handle();
+        if pools.iter().any(|(pool, _)| is_it(pool)) {
+            return Ok(None);
+        }
         let pool = Arc::new(Shared { driver: driver.clone(), id, raw, memory: Mutex::default() });
         pools.push((Arc::clone(&pool), 1));
-        Ok(Self(pool))
+        Ok(Some(Self(pool)))
     }
 
     pub(super) fn id(&self) -> [u8; 16] {

@@ -90,6 +90,12 @@ impl Resource {
         check_file(file)?;
         let imported = Imported::new(device.driver(), descriptor.pool, file);
         let imported = imported.map_err(|error| explain_import(device.failed(error), file))?;
+        let imported = imported.ok_or_else(|| {
+            let refusal = format!(
+                "file descriptor {file} is of another pool, which is imported already; pass the one that was exported with this descriptor"
+            );
+            Error::new(Status::INVALID_ARGUMENT, refusal)
+        })?;
         Ok(Self::of_imported(device, imported, of_host))
     }
 
