@@ -262,16 +262,17 @@ pub unsafe extern "C" fn cushim_buffer_import(
     })
 }
 
-/// Opens memory of another process that is no pool's (`cuIpcOpenMemHandle`). Opened again it is at the same address, and
-/// is closed with the last of these buffers. Closing waits for the deallocation stream, and for the context's work.
+/// Opens memory of another process that is no pool's (`cuIpcOpenMemHandle`). Opened again it is at the same address,
+/// and is closed with the last of these buffers. Closing waits for the deallocation stream, and for the context's
+/// work.
 ///
 /// @param[in] context A context of the memory's device.
 /// @param[in, nullable] stream The deallocation stream at first.
 /// @param[in, bytes(size)] descriptor The descriptor, as it was exported.
 /// @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
 /// @param[out, owned] buffer The buffer, of the size that was exported.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process or
-///   of another device, and for a size that the memory has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process
+///   or of another device, and for a size that the memory has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes, and comes from a process that is trusted with it; `buffer`
