@@ -82,6 +82,7 @@ fn is_made(catalogue: &Catalogue, param: &Param) -> bool {
     !several && (is_address || is_handle(catalogue, target))
 }
 
+/// The handles of virtual memory are numbers by their type.
 fn is_handle(catalogue: &Catalogue, ty: &str) -> bool {
-    catalogue.handles.iter().any(|handle| handle.name == ty)
+    catalogue.handles.iter().any(|handle| handle.name == ty) || ty.starts_with("CUmemGenericAllocationHandle")
 }

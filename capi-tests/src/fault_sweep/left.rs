@@ -35,6 +35,8 @@ const KINDS: &[Kind] = &[
     ),
     kind("Graph", &["cuGraphCreate", "cuGraphClone", "cuStreamEndCapture"], &["cuGraphDestroy"]),
     kind("registration of", &["cuMemHostRegister"], &["cuMemHostUnregister"]),
+    kind("allocation", &["cuMemCreate"], &["cuMemRelease"]),
+    kind("addresses", &["cuMemAddressReserve"], &["cuMemAddressFree"]),
     // That is what becomes of a pool whose memory is not back; a program may end before it is.
     kind("MemPool", &["cuMemPoolCreate"], &["cuMemPoolDestroy", "cuMemPoolTrimTo"]),
 ];
@@ -52,8 +54,8 @@ const OF_CAPTURES: std::ops::RangeInclusive<i64> = 900..=908;
 fn made_by(function: &str) -> Option<&str> {
     let listed = KINDS.iter().find(|kind| kind.made_by.contains(&function));
     let noun = listed.map(|kind| kind.name).or_else(|| before(function, &["Create", "Load"]));
-    // To load a function makes none. Of virtual memory the trace does not tell the handle, so it is not looked at.
-    noun.filter(|noun| ![OF_A_GRAPH, "Func", "Mem"].contains(noun))
+    // To load a function makes none.
+    noun.filter(|noun| ![OF_A_GRAPH, "Func"].contains(noun))
 }
 
 /// What the function releases, as [`made_by`] names it.
@@ -180,7 +182,7 @@ impl Story {
     fn make(&mut self, kind: &str, call: &Value) {
         let (handle, context) = match kind {
             "primary context of device" => (device(call), None),
-            "Ctx" | "MemPool" | "Library" => (made(call), None),
+            "Ctx" | "MemPool" | "Library" | "allocation" | "addresses" => (made(call), None),
             "registration of" => (first(call), self.current(call)),
             _ => (made(call), self.context(call)),
         };

@@ -4767,7 +4767,7 @@ extern "C" fn cuMemCreate(
     entry::call(
         376,
         &|a: &mut Arguments| {
-            a.address("handle", handle.address());
+            a.made("handle", handle.address());
             a.value("size", size);
             a.address("prop", prop.address());
             a.value("flags", flags);
@@ -4913,7 +4913,7 @@ extern "C" fn cuMemExportToShareableHandle(
         381,
         &|a: &mut Arguments| {
             a.address("shareableHandle", shareableHandle as usize);
-            a.value("handle", handle);
+            a.address("handle", handle as usize);
             a.value("handleType", handleType.0);
             a.value("flags", flags);
         },
@@ -5044,7 +5044,7 @@ extern "C" fn cuMemGetAllocationPropertiesFromHandle(
         391,
         &|a: &mut Arguments| {
             a.address("prop", prop.address());
-            a.value("handle", handle);
+            a.address("handle", handle as usize);
         },
         &|| crate::driver::memory::vmm::physical::cuMemGetAllocationPropertiesFromHandle(prop, handle),
     )
@@ -5204,7 +5204,7 @@ extern "C" fn cuMemImportFromShareableHandle(
     entry::call(
         405,
         &|a: &mut Arguments| {
-            a.address("handle", handle.address());
+            a.made("handle", handle.address());
             a.address("osHandle", osHandle as usize);
             a.value("shHandleType", shHandleType.0);
         },
@@ -5232,7 +5232,7 @@ extern "C" fn cuMemMap(
             a.address("ptr", ptr as usize);
             a.value("size", size);
             a.value("offset", offset);
-            a.value("handle", handle);
+            a.address("handle", handle as usize);
             a.value("flags", flags);
         },
         &|| crate::driver::memory::mapping::cuMemMap(ptr, size, offset, handle, flags),
@@ -5644,7 +5644,7 @@ extern "C" fn cuMemRelease(handle: CUmemGenericAllocationHandle_v1) -> CUresult 
     entry::call(
         428,
         &|a: &mut Arguments| {
-            a.value("handle", handle);
+            a.address("handle", handle as usize);
         },
         &|| crate::driver::memory::vmm::physical::cuMemRelease(handle),
     )
@@ -5658,7 +5658,7 @@ extern "C" fn cuMemRetainAllocationHandle(
     entry::call(
         429,
         &|a: &mut Arguments| {
-            a.address("handle", handle.address());
+            a.made("handle", handle.address());
             a.address("addr", addr as usize);
         },
         &|| crate::driver::memory::mapping::cuMemRetainAllocationHandle(handle, addr),
