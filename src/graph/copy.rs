@@ -16,7 +16,7 @@ use crate::object::error::{Error, Status};
 use crate::object::owning::Ownership;
 use crate::op::attachment::Attachment;
 use crate::op::node::NodeType;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 impl Graph {
     /// A clone of the graph, which keeps what the original keeps, on its own account. (`clone` itself gives another hold on the same
@@ -74,7 +74,14 @@ impl Node {
         let native = own.node(self.name().check_there(&own)?).native;
         copy.check_usable()?;
         let mut state = other.unwrap_or(own);
-        // Driver 580 crashes where another thread makes or destroys a clone meanwhile (measured).
+        if state.graph(copy.object.id).derived.has_lost_origin() {
+            let refusal = format!(
+                "{copy} was made of a graph that is gone, so no node is looked for in it: driver 580 would look there, and crash. Look for \
+                 nodes while both exist"
+            );
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(copy.object.as_ref()));
+        }
+        // Driver 580 crashes where another thread makes or destroys a clone meanwhile, too.
         let relatives = relations::changed();
         let found = state.graph(copy.object.id).native.find_copy(native);
         drop(relatives);
@@ -98,6 +105,8 @@ pub(super) struct Known {
     nodes: Vec<KnownNode>,
     /// What is kept for nodes that nobody can tell.
     unplaced: Vec<Attachment>,
+    /// The token of the graph.
+    origin: Weak<()>,
     is_ordered: bool,
     is_cut: bool,
 }
@@ -124,7 +133,8 @@ impl Known {
         }
         let unplaced = state.unplaced.iter().filter(|(of, _)| *of == graph);
         let unplaced = unplaced.map(|(_, attachment)| attachment.of_copy()).collect();
-        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, is_ordered, is_cut })
+        let origin = state.graph_mut(graph).derived.token();
+        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, origin, is_ordered, is_cut })
     }
 
     /// Refuses parameters that have another size in the definition which the copy is to be part of.
@@ -144,6 +154,7 @@ impl Known {
         graph.is_ordered = self.is_ordered;
         // The driver's copy has its ends in the order of the original (measured on driver 580).
         graph.is_cut = self.is_cut;
+        graph.derived.is_made_of(self.origin);
         let object = Arc::clone(&graph.object);
         let natives = graph.native.nodes().map_err(|error| tree.failed(error, object.as_ref()))?;
         if natives.len() != self.nodes.len() {

@@ -105,6 +105,26 @@ static void before_it_moves(int is_instantiated) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* Nodes are not looked for in a copy whose original is gone. */
+static void of_what_is_gone(void) {
+  cushim_graph graph = new_graph(), other = new_graph(), clone, holder = new_graph(), inner = NULL;
+  cushim_node node = add_append(other, NULL, 0, 5), own = add_append(graph, NULL, 0, 6), found = NULL;
+  clone = clone_of(graph);
+  CHECK_OK(cushim_graph_add_child(holder, NULL, 0, graph, CUSHIM_CHILD_CLONE, NULL, &inner));
+  CHECK_OK(cushim_node_find_in(own, clone, &found));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_find_in(node, clone, &found));
+  CHECK_CONTAINS(last_message(), "perhaps no copy");
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_find_in(node, clone, &found));
+  CHECK_CONTAINS(last_message(), "is gone");
+  CHECK(found == NULL);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_find_in(node, inner, &found));
+  CHECK(result_of(clone) == 6 && result_of(holder) == 6);
+  CHECK_OK(cushim_graph_destroy(clone));
+  CHECK_OK(cushim_graph_destroy(holder));
+  CHECK_OK(cushim_graph_destroy(other));
+}
+
 /* A clone goes on in the graph into which it is moved, and a graph takes its clones along. */
 static void of_what_moves(void) {
   cushim_graph inner = NULL, graph = with_child(0, &inner), clone = clone_of(inner), other = new_graph(), moved = new_graph();
@@ -131,6 +151,7 @@ static void of_what_moves(void) {
 int main(void) {
   check_begin();
   if (!open_graphs()) return close_graphs();
+  of_what_is_gone();
   if (version >= 12040) {
     open_conditions();
     of_a_graph();
