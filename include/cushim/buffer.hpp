@@ -99,8 +99,8 @@ class buffer_ref : public detail::ref<cushim_buffer> {
   }
   // Advice on a buffer of managed memory.
   [[nodiscard]] result<managed_memory> managed() const;
-  // For buffer::from_descriptor, or open_descriptor, in another process; of a pool that was created for several, or of
-  // a synchronous device resource.
+  // For buffer::from_descriptor, or open_descriptor, in another process; of a pool that was created for several, or
+  // of a synchronous device resource.
   [[nodiscard]] result<descriptor> export_descriptor() const {
     descriptor bytes{};
     const cushim_status status = cushim_buffer_export(get(), bytes.data(), bytes.size());
@@ -130,14 +130,16 @@ class [[nodiscard]] buffer : public detail::owning<buffer, buffer_ref, cushim_bu
   [[nodiscard]] static result<buffer> create(resource_ref resource, stream_ref stream, std::size_t bytes) {
     return detail::ask<buffer, cushim_buffer>(cushim_buffer_create, resource.get(), stream.get(), bytes);
   }
-  // A buffer of another process, which is trusted with the bytes, from its imported pool. The stream is the deallocation
-  // stream at first.
-  [[nodiscard]] static result<buffer> from_descriptor(resource_ref pool, stream_ref stream, const descriptor &bytes) {
+  // A buffer of another process, which is trusted with the bytes, from its imported pool. The stream is the
+  // deallocation stream at first.
+  [[nodiscard]] static result<buffer> from_descriptor(resource_ref pool, stream_ref stream,
+                                                      const descriptor &bytes) {
     return detail::ask<buffer, cushim_buffer>(cushim_buffer_import, pool.get(), stream.get(), bytes.data(),
                                               bytes.size());
   }
   // The same for memory of cuMemAlloc, in a context of its device.
-  [[nodiscard]] static result<buffer> open_descriptor(context_ref context, stream_ref stream, const descriptor &bytes) {
+  [[nodiscard]] static result<buffer> open_descriptor(context_ref context, stream_ref stream,
+                                                      const descriptor &bytes) {
     return detail::ask<buffer, cushim_buffer>(cushim_buffer_open, context.get(), stream.get(), bytes.data(),
                                               bytes.size());
   }

@@ -54,8 +54,8 @@ impl Event {
     /// refused here, but the driver believes what a process writes that means it ill.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of an event, and for an event of this process; the driver's: driver branch
-    /// 580 answers `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
+    /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of an event, and for an event of this process; the driver's: driver
+    /// branch 580 answers `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
     pub unsafe fn import(context: &Arc<Context>, descriptor: &[u8]) -> Result<Arc<Self>, Error> {
         callback::check_allowed()?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Event)?;

@@ -9,12 +9,15 @@ enum { BYTES = 2 << 20, SMALL = 256, FILES = 1 };
 static const cushim_driver_table *cu;
 static CUstream stream;
 static CUcontext context;
+static int is_software;
 
 #define OK(call) CHECK_STATUS(0, (cushim_status)(call))
 #define IS(code, call) CHECK_STATUS(code, (cushim_status)(call))
 
 static void begin(void) {
-  cu = table_of(open_driver(), 0);
+  const cushim_driver driver = open_driver();
+  is_software = info_of(driver).kind == CUSHIM_DRIVER_KIND_SOFTWARE;
+  cu = table_of(driver, 0);
   OK(cu->cuInit_2000(0));
   OK(cu->cuDevicePrimaryCtxRetain_7000(&context, 0));
   OK(cu->cuCtxSetCurrent_4000(context));
@@ -97,7 +100,8 @@ static void imports_memory(void) {
   descriptors = descriptors_open();
   memset(&garbage, 0xff, sizeof garbage);
   IS(CUDA_ERROR_INVALID_VALUE, open_memory(&memory, garbage));
-  for (i = 0; i < 16; i++) {
+  /* Driver 580 believes some changed bytes, and takes no notice of others (measured). */
+  for (i = 0; is_software && i < 16; i++) {
     garbage = handle;
     garbage.reserved[i * 4] = (char)(garbage.reserved[i * 4] ^ 0x55);
     /* Driver 580 opens it all the same; it only must not crash. */

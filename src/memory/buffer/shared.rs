@@ -12,9 +12,10 @@ use crate::stream::Stream;
 use std::sync::Arc;
 
 impl Buffer {
-    /// The bytes by which other processes take part in the buffer's memory: [`import`](Self::import) for memory of a pool that can be exported,
-    /// [`open`](Self::open) for memory that a synchronous device resource allocated. No stream is in them: that the other process uses the
-    /// memory only once it holds what it is to hold is for an event of both, or for a message that is sent after a synchronisation.
+    /// The bytes by which other processes take part in the buffer's memory: [`import`](Self::import) for memory of a pool that can be
+    /// exported, [`open`](Self::open) for memory that a synchronous device resource allocated. No stream is in them: that the other
+    /// process uses the memory only once it holds what it is to hold is for an event of both, or for a message that is sent after a
+    /// synchronisation.
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for an empty buffer, for memory that was imported, and for memory that is neither; the driver's.
@@ -61,8 +62,8 @@ impl Buffer {
     /// size that the memory has not, are refused here, but the driver believes what a process writes that means it ill.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool's buffer, for a buffer of this process, a pool that it is not of, and a
-    /// size that is not the memory's; [`Status::INVALID_HANDLE`] for a stream of another driver; the driver's.
+    /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool's buffer, for a buffer of this process, a pool that it is
+    /// not of, and a size that is not the memory's; [`Status::INVALID_HANDLE`] for a stream of another driver; the driver's.
     pub unsafe fn import(
         resource: &Arc<Resource>,
         descriptor: &[u8],

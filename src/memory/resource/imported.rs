@@ -1,6 +1,6 @@
 //! Pools of other processes, as far as they are imported here: one native pool for each, however often it is imported, and one import of
-//! each memory. The driver counts neither: a pool that is destroyed, or memory that is freed, is gone for all who imported it (driver branch
-//! 580, measured). So both are counted here.
+//! each memory. The driver counts neither: a pool that is destroyed, or memory that is freed, is gone for all who imported it (driver
+//! branch 580, measured). So both are counted here.
 
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::{CallError, Driver, sys};

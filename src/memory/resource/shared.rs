@@ -29,8 +29,8 @@ impl Resource {
     /// that say what it is of. Both go to the other process, the file by `SCM_RIGHTS` for instance.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a pool that was created without `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR` among its handle types, and
-    /// for one that was imported; [`Status::UNSUPPORTED`] for a resource that is no pool; the driver's.
+    /// [`Status::INVALID_ARGUMENT`] for a pool that was created without `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR` among its handle
+    /// types, and for one that was imported; [`Status::UNSUPPORTED`] for a resource that is no pool; the driver's.
     pub fn export(self: &Arc<Self>) -> Result<(i32, DescriptorBytes), Error> {
         callback::check_allowed()?;
         let pool = self.pool()?;
@@ -71,8 +71,8 @@ impl Resource {
     /// caller's, who may close it afterwards. A pool of this process is its own resource again; imported twice it is the same native pool.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool, a pool of another device, and a file that is none of a driver's; the
-    /// driver's.
+    /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool, a pool of another device, and a file that is none of a
+    /// driver's; the driver's.
     pub fn import(device: &Arc<Device>, descriptor: &[u8], file: i32) -> Result<Arc<Self>, Error> {
         callback::check_allowed()?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Pool)?;
