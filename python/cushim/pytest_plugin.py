@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cushim")
     group.addoption(NAME, metavar="VERSIONS", help="run on softcuda as these CUDA versions, such as 12.4,13.0")
     group.addoption("--softcuda-set", metavar="NAME=VALUE", action="append", default=[],
-                    help="set the variable SOFTCUDA_NAME, such as SCHEDULE=lazy, SEED=7, DEVICES=2, FAULT=cuMemAllocAsync#3=2")
+                    help="set the variable SOFTCUDA_NAME, such as SCHEDULE=lazy, SEED=7, DEVICES=2, FAULT=cuMemAlloc*#3=2")
     group.addoption("--require-gpu", action="store_true", help="fail tests marked gpu where there is none, instead of skipping them")
 
 
@@ -111,7 +111,7 @@ class Softcuda:
         self._lib.softcuda_live.restype = ctypes.c_int64
 
     def fault(self, text: str) -> None:
-        """Has calls fail from now on: "cuMemAllocAsync#1=2; cuGraphInstantiate*=801", as in SOFTCUDA_FAULT."""
+        """Has calls fail from now on: "cuMemAlloc*#1=2; cuGraphInstantiate*=801", as in SOFTCUDA_FAULT."""
         if self._lib.softcuda_fault_set(text.encode()):
             raise ValueError(self._lib.softcuda_message().decode())
 
