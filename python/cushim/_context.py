@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._endpoint import Pair, pattern, target
-from ._handles import ContextBase
+from ._handles import ContextBase, StreamBase
 from ._object import check, failure, ffi, lib, made, owned, perhaps, sized
 from ._region import Rows, Sides
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._event import Event
     from ._graph import Graph
     from ._kernel import Kernel, Library
-    from ._memory import Resource
+    from ._memory import Buffer, Resource
     from ._registration import Registration
     from ._stream import Stream
 
@@ -76,6 +76,15 @@ class Context(ContextBase, of=True):
         keeps = native if owner is None and not isinstance(native, int) else owner
         with lend(keeps) as owners:
             return _wrapped(self, "kernel", wrap, ffi.cast(kind, int(native)), perhaps(library, LibraryBase, "library"), owners)
+
+    def import_event(self, descriptor: bytes) -> Event:
+        """An event of another process, by the bytes of its `export`."""
+        return made("event", lib.cushim_event_import, self._h, descriptor, len(descriptor))
+
+    def open_buffer(self, descriptor: bytes, stream: Optional[Stream] = None) -> Buffer:
+        """Memory of another process that is no pool's, by the bytes of `Buffer.export`; `stream` is in whose order it is closed."""
+        h = perhaps(stream, StreamBase, "stream")
+        return made("buffer", lib.cushim_buffer_open, self._h, h, descriptor, len(descriptor))
 
     def create_event(self, timing: bool = False, blocking_sync: bool = False, interprocess: bool = False,
                      label: Optional[str] = None) -> Event:

@@ -165,6 +165,11 @@ class Device(DeviceBase, of=True):
         """The same of a memory pool, by its `CUmemoryPool`."""
         return made("resource", lib.cushim_resource_wrap_pool, self._h, ffi.cast("CUmemoryPool", int(pool)), int(owned))
 
+    def import_pool(self, descriptor: bytes, file: int) -> Resource:
+        """A pool of another process, by what its `Resource.export` returned; the file descriptor is left open. It allocates nothing:
+        buffers come from `Resource.import_buffer`."""
+        return made("resource", lib.cushim_resource_import, self._h, descriptor, len(descriptor), file)
+
     def create_graph_resource(self) -> Resource:
         """The memory of graphs: in a captured stream what is allocated of it becomes an allocation node."""
         return made("resource", lib.cushim_resource_create_graph, self._h)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._handles import EventBase, StreamBase
-from ._object import check, failure, ffi, handle, lib
+from ._object import check, descriptor_of, failure, ffi, handle, lib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ class Event(EventBase, of=True):
         from ._asyncio import completed
 
         await completed(self)
+
+    def export(self) -> bytes:
+        """The bytes by which another process gets the event, by `Context.import_event`. It was created with `interprocess`."""
+        return descriptor_of(lib.cushim_event_export, self._h)
 
     def elapsed(self, end: Event) -> float:
         """The milliseconds from this event to another one; both were made with `timing` and are complete."""

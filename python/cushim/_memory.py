@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._endpoint import Part
 from ._handles import BufferBase, ResourceBase, StreamBase
-from ._object import borrowed, check, Closing, ffi, handle, lib, made, owned, perhaps, sized
+from ._object import borrowed, check, Closing, descriptor_of, ffi, handle, lib, made, owned, perhaps, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,19 @@ class Resource(ResourceBase, Closing, of=True):
             return ManagedBuffer._take(place[0])
         buffer: Buffer = owned("buffer", place[0])
         return buffer
+
+    def export(self) -> Tuple[bytes, int]:
+        """The bytes, and a new file descriptor, by which another process gets the pool, by `Device.import_pool`: pass both there, for
+        example by `subprocess` with `pass_fds` or `socket.send_fds`, and close the file descriptor. The pool was created with
+        `handle_types=1` (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)."""
+        file = ffi.new("int32_t *")
+        descriptor = descriptor_of(lib.cushim_resource_export, self._h, more=(file,))
+        return descriptor, file[0]
+
+    def import_buffer(self, stream: Stream, descriptor: bytes) -> Buffer:
+        """A buffer of another process from this imported pool, by the bytes of its `Buffer.export`."""
+        h = handle(stream, StreamBase, "stream")
+        return made("buffer", lib.cushim_buffer_import, self._h, h, descriptor, len(descriptor))
 
     def scratch(self, stream: Stream, source: Any) -> Buffer:
         """A buffer with a copy of a host array, in stream order."""
@@ -90,6 +103,11 @@ class Buffer(BufferBase, Closing, of=True):
         self._number()
         check(lib.cushim_buffer_destroy_on(self._h, handle(stream, StreamBase, "stream")))
         self._owned = False
+
+    def export(self) -> bytes:
+        """The bytes by which another process gets the memory: of a pool that is exported, by `Resource.import_buffer`, or else by
+        `Context.open_buffer`. The buffer must outlive what others have of it."""
+        return descriptor_of(lib.cushim_buffer_export, self._h)
 
     def copy(self, stream: Stream) -> Buffer:
         """A copy of the buffer, of the same resource, in stream order."""

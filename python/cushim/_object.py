@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Self = TypeVar("Self", bound="Object")
 
+DESCRIPTOR = 160  # CUSHIM_DESCRIPTOR_BYTES
+
 # The class of each kind of handle: the last one that was derived.
 CLASSES: Dict[str, Type[Object]] = {}
 
@@ -174,6 +176,13 @@ def sized(name: str) -> Any:
     return struct
 
 
+def descriptor_of(function: Any, *arguments: Any, more: Any = ()) -> bytes:
+    """The bytes by which another process finds something."""
+    room = ffi.new("uint8_t[]", DESCRIPTOR)
+    check(function(*arguments, room, DESCRIPTOR, *more))
+    return bytes(ffi.buffer(room))
+
+
 def text(value: Any) -> str:
     """A text of C."""
     return ffi.string(value).decode("utf-8", "replace") if value else ""
@@ -207,6 +216,6 @@ def array_of(function: Any, kind: str, *arguments: Any) -> List[Any]:
 
 
 __all__ = [
-    "CLASSES", "Closing", "NATIVE", "Object", "array_of", "borrowed", "check", "failure", "ffi", "handle", "lib", "list_of", "owned",
+    "CLASSES", "Closing", "NATIVE", "Object", "array_of", "borrowed", "check", "descriptor_of", "failure", "ffi", "handle", "lib", "list_of", "owned",
     "perhaps", "sized", "text", "text_of",
 ]
