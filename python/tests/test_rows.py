@@ -183,7 +183,8 @@ def test_the_driver_tells_its_functions(driver):
     assert (driver.function("cuStreamBeginRecaptureToGraph") is None) == (driver.version < (13, 3))
     with pytest.raises(ValueError, match="no function"):
         driver.function("cuNoSuchThing")
-    assert driver.candidates[-1].path == driver.info.path
+    # Found by its name, or at a path.
+    assert driver.candidates[-1].path in (driver.info.path, "libcuda.so.1")
     found = [symbol.name for symbol in driver.symbols if symbol.address]
     assert "cuInit" in found and len(found) == driver.info.symbol_count < len(driver.symbols)
 
