@@ -9,8 +9,14 @@ static int object_at(const struct plan *plan, const char *name) {
   return at == NOTHING ? NOTHING : plan->objects[at];
 }
 
-/* Host memory as large as any buffer, or none. */
+/* Host memory as large as any buffer that is not of virtual memory, or none. */
 static void fit_host_memory(struct plan *plan, const char *name) { set_argument(plan, name, once_in(8) ? 0 : address_of(pages)); }
+
+/* Virtual memory is larger than what there is for it to be copied to. */
+static void fit_scratch_end(struct plan *plan) {
+  fit_host_memory(plan, "destination");
+  if (plan->objects[0] != NOTHING && objects[plan->objects[0]].bytes > sizeof pages) set_argument(plan, "destination", 0);
+}
 
 /* What was allocated from a resource goes back to it, in the stream in which it came. */
 static const struct memory *memory_of_resource(const struct plan *plan) {
@@ -136,7 +142,7 @@ static void fit(struct plan *plan) {
   if (is_named(plan, "cushim_resource_free")) fit_free(plan);
   else if (is_named(plan, "cushim_buffer_wrap")) fit_wrap(plan);
   else if (is_named(plan, "cushim_buffer_create_scratch")) fit_host_memory(plan, "source");
-  else if (is_named(plan, "cushim_buffer_destroy_scratch")) fit_host_memory(plan, "destination");
+  else if (is_named(plan, "cushim_buffer_destroy_scratch")) fit_scratch_end(plan);
   else if (is_named(plan, "cushim_library_load")) fit_load(plan);
   else if (is_named(plan, "cushim_kernel_launch")) fit_launch(plan);
   else if (is_named(plan, "cushim_kernel_launch_packed")) fit_launch_packed(plan);
