@@ -4957,7 +4957,7 @@ cushim_status cushim_buffer_import_dlpack(cushim_driver driver,
  * @param[out, bytes(size)] descriptor Receives the descriptor, for `cushim_event_import`.
  * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event of this process only, and for an imported one.
- * @driver any
+ * @driver none
  */
 cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t size);
 
@@ -4971,7 +4971,7 @@ cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t s
  * @param[out, owned] event The event.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of an event, and for an event of this
  *   process; `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
- * @driver any
+ * @driver none
  */
 cushim_status cushim_event_import(cushim_context context, const void *descriptor, size_t size, cushim_event *event);
 
@@ -5001,7 +5001,7 @@ cushim_status cushim_resource_export(cushim_resource resource, void *descriptor,
  * @param[out, owned] resource The pool.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of a pool, a pool of another device, and a
  *   file descriptor that is not open or is a regular file's, a pipe's or a socket's.
- * @driver any
+ * @driver none
  */
 cushim_status cushim_resource_import(cushim_device device,
                                      const void *descriptor,
@@ -5017,7 +5017,7 @@ cushim_status cushim_resource_import(cushim_device device,
  * @param[out, bytes(size)] descriptor Receives the descriptor.
  * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty buffer, an imported one, and memory that is neither.
- * @driver any
+ * @driver none
  */
 cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_t size);
 
@@ -5033,7 +5033,7 @@ cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` without a stream; `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no
  *   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size that the memory
  *   has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
- * @driver any
+ * @driver none
  */
 cushim_status cushim_buffer_import(cushim_resource resource,
                                    cushim_stream stream,
@@ -5053,7 +5053,7 @@ cushim_status cushim_buffer_import(cushim_resource resource,
  * @param[out, owned] buffer The buffer, of the size that was exported.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process
  *   or of another device, and for a size that the memory has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
- * @driver any
+ * @driver none
  */
 cushim_status cushim_buffer_open(cushim_context context,
                                  cushim_stream stream,

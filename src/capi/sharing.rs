@@ -85,7 +85,7 @@ unsafe fn given<'a>(descriptor: *const c_void, size: usize) -> Result<&'a [u8], 
 /// @param[out, bytes(size)] descriptor Receives the descriptor, for `cushim_event_import`.
 /// @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event of this process only, and for an imported one.
-/// @driver any
+/// @driver none
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for writes of `size` bytes.
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn cushim_event_export(
 /// @param[out, owned] event The event.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of an event, and for an event of this
 ///   process; `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
-/// @driver any
+/// @driver none
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes, and comes from a process that is trusted with it; `event`
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn cushim_resource_export(
 /// @param[out, owned] resource The pool.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of a pool, a pool of another device, and a
 ///   file descriptor that is not open or is a regular file's, a pipe's or a socket's.
-/// @driver any
+/// @driver none
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes; `resource` is NULL or valid for writes.
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn cushim_resource_import(
 /// @param[out, bytes(size)] descriptor Receives the descriptor.
 /// @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty buffer, an imported one, and memory that is neither.
-/// @driver any
+/// @driver none
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for writes of `size` bytes.
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn cushim_buffer_export(
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` without a stream; `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no
 ///   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size that the memory
 ///   has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
-/// @driver any
+/// @driver none
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes, and comes from a process that is trusted with it; `buffer`
@@ -279,7 +279,7 @@ pub unsafe extern "C" fn cushim_buffer_import(
 /// @param[out, owned] buffer The buffer, of the size that was exported.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process
 ///   or of another device, and for a size that the memory has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
-/// @driver any
+/// @driver none
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes, and comes from a process that is trusted with it; `buffer`
