@@ -14,7 +14,7 @@ PAGES = {
     "stream": ("Streams", ["stream"]),
     "event": ("Events", ["event"]),
     "resource": ("Resources", ["resource"]),
-    "buffer": ("Buffers", ["buffer"]),
+    "buffer": ("Buffers, virtual memory", ["buffer", "allocation", "reservation"]),
     "kernel": ("Code and kernels", ["library", "kernel"]),
     "graph": ("Graphs", ["graph"]),
     "node": ("Nodes and conditions", ["node", "condition"]),
