@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn pci_addresses() {
         assert_eq!(parse_pci("0000:01:06.0"), Some((1, 6, 0)));
-        assert_eq!(parse_pci("1a:06"), Some((0x1a, 6, 0)));
+        assert_eq!(parse_pci("1a:06.0"), Some((0x1a, 6, 0)));
         assert_eq!(parse_pci("0001:00:06.0"), Some((usize::MAX, 6, 0)));
-        for bad in ["", "zz", "1", "1:2:3:4", "00:06.x"] {
+        for bad in ["", "zz", "1", "1:2:3:4", "00:06.x", "1a:06"] {
             assert_eq!(parse_pci(bad), None, "{bad:?}");
         }
     }
