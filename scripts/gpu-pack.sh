@@ -64,7 +64,7 @@ rm -rf "$out"/bin "$out"/bin.tar.?z "$out"/lib "$out"/run
 mkdir -p "$out/bin" "$out/lib"
 
 echo 'building ...' >&2
-cargo build -q --release -p cushim -p softcuda --lib --example probe --features cushim/capi
+cargo build -q --release -p cushim -p softcuda --lib --example probe --features capi
 cargo build -q --release -p conformance -p bench-calls
 cargo run -q --release -p capi-tests --bin pack -- "$out/bin"
 # Those tests run on the driver that CUSHIM_DRIVER names.

@@ -188,7 +188,7 @@ prepare_zig() {
 # Cargo says what it built and where, whatever the configuration makes of target folders.
 if [[ ! $given ]]; then
   common=(--locked --profile "$profile" "${for_target[@]}" --message-format json-render-diagnostics)
-  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim -p cushim-python ${softcuda:+-p softcuda -p softcuda-nvml -p softcuda-compilers} --lib --features cushim/capi)
+  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim -p cushim-python ${softcuda:+-p softcuda -p softcuda-nvml -p softcuda-compilers} --lib --features capi)
   # softcuda is where the loader looks for it.
   rpath=-Wl,-rpath,\$ORIGIN/$(realpath -ms --relative-to=/bin "/$libdir")
   if [[ $probe ]]; then

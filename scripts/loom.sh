@@ -38,7 +38,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR-target}/loom"
 mkdir -p "$CARGO_TARGET_DIR"
 # Without the C ABI, which the models do not use.
 status=0
-cargo test --profile loom --package cushim --no-default-features --lib "models::${1-}" | tee "$CARGO_TARGET_DIR/output" || status=$?
+cargo test --profile loom --package cushim --lib "models::${1-}" | tee "$CARGO_TARGET_DIR/output" || status=$?
 models=$(grep -c '^test .* \.\.\. ' "$CARGO_TARGET_DIR/output") || { echo 'loom.sh: no model has run' >&2; exit 1; }
 echo "loom.sh: $models models, $(grep -c '^test .* FAILED$' "$CARGO_TARGET_DIR/output") findings, $SECONDS s"
 exit $status

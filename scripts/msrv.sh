@@ -31,6 +31,6 @@ grep -q "Rust $promised" README.md || { echo "$0: README.md does not name Rust $
 rustup toolchain list | grep -q "^$version-" || rustup toolchain install "$version" --profile minimal
 # Of its own: another compiler would write the usual folder anew.
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR-target}/msrv
-cargo "+$version" check -q --locked -p cushim -p softcuda -p softcuda-nvml -p softcuda-compilers -p softcuda-run --features cushim/capi
+cargo "+$version" check -q --locked -p cushim -p softcuda -p softcuda-nvml -p softcuda-compilers -p softcuda-run --features capi
 cargo "+$version" check -q --locked -p cushim
 echo "msrv.sh: cushim and softcuda compile with Rust $version"
