@@ -19,8 +19,8 @@
  * in any order. Destroying NULL succeeds. Destroying a handle twice returns CUSHIM_ERROR_ALREADY_DESTROYED and has no
  * effect.
  *
- * Results. Places for results are the last parameters. An object comes first among them; what a call tells besides
- * follows, and may be NULL where the function says so.
+ * Results. Output parameters are the last ones, and the object is the first of them. Further results follow; they may be
+ * NULL where the function says so.
  *
  * Streams. Every function that enqueues work takes a stream, directly after the object. NULL does not mean the
  * default stream: it is CUSHIM_ERROR_STREAM_REQUIRED. The default streams have handles
@@ -3621,8 +3621,7 @@ cushim_status cushim_context_allocate_host(cushim_context context, size_t bytes,
 /*
  * Frees page-locked host memory, as `cuMemFreeHost` does.
  *
- * @param[in] context A context of the driver that allocated the memory; another than that of the allocation
- *   does.
+ * @param[in] context Any context of the driver that allocated the memory.
  * @param[in, freed, nullable] address An address from `cushim_context_allocate_host`, `cuMemHostAlloc` or
  *   `cuMemAllocHost`; NULL does nothing.
  * @driver any
@@ -4653,14 +4652,14 @@ cushim_status cushim_buffer_create_default(cushim_device device,
  * addresses of its own, and its buffers can grow (`cushim_buffer_grow`) and sleep (`cushim_buffer_sleep`).
  *
  * Sizes are rounded up to the granularity, 2 MiB on branch 580 (measured), and `cushim_buffer_size` says the
- * rounded size. Nothing is stream-ordered, waits for work or disturbs a capture. The stream of
+ * rounded size. Nothing is stream-ordered, waits for work or invalidates a capture. The stream of
  * `cushim_buffer_create` is optional: it is the deallocation stream, which is waited for before memory is
  * unmapped. Without one, the work that uses a buffer must be done when that is destroyed: the driver does not
  * wait, and such work would be an illegal access. If the stream is being captured then, the memory is unmapped
  * after the capture.
  *
- * The memory belongs to no context: it stays when a context is reset. What `cushim_resource_allocate` gave and
- * nobody freed goes with the resource.
+ * The memory belongs to no context: it stays when a context is reset. Destroying the resource frees
+ * what `cushim_resource_allocate` returned and nobody freed.
  *
  * @param[in] device The device.
  * @param[in, nullable] options The options.
@@ -4675,12 +4674,12 @@ cushim_status cushim_resource_create_virtual(cushim_device device,
                                              cushim_resource *resource);
 
 /*
- * Creates a buffer of at least so many bytes that begins with another one's memory: at the same address if the
- * driver grants the next addresses, otherwise elsewhere. Nothing is copied.
+ * Creates a buffer of at least `bytes` bytes that begins with the memory of another buffer: at the same address if
+ * the driver grants the next addresses, otherwise elsewhere. Nothing is copied.
  *
  * The old buffer stays unchanged and shares its memory with the new one; graph nodes, execs and exported
- * tensors keep the addresses that they have. If the old buffer has so many bytes already, the new one has the
- * same size, and the driver is not called. A failed call changes nothing.
+ * tensors keep the addresses that they have. If the old buffer is large
+ * enough already, the new one has the same size, and the driver is not called. A failed call changes nothing.
  *
  * @param[in] buffer The old buffer, of a virtual resource. Its deallocation stream is that of the new one,
  *   too.
@@ -4744,8 +4743,8 @@ cushim_status cushim_buffer_get_asleep(cushim_buffer buffer, int32_t *asleep);
  *
  * @param[in] device The device.
  * @param[in] bytes The size in bytes, which is rounded up to the granularity.
- * @param[in, nullable] options The options. The access that they name goes with the memory to wherever it is
- *   mapped; alignment and address hint are not looked at.
+ * @param[in, nullable] options The options. Every mapping starts with the access that they name.
+ *   Alignment and address hint are ignored.
  * @param[out, owned] allocation The allocation.
  * @errors as `cushim_resource_create_virtual`: `CUSHIM_ERROR_UNSUPPORTED`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
  *   also for 0 bytes; `CUDA_ERROR_OUT_OF_MEMORY`.
@@ -4765,7 +4764,7 @@ cushim_status cushim_allocation_create(cushim_device device,
 cushim_status cushim_allocation_ref(cushim_allocation allocation, cushim_allocation *reference);
 
 /*
- * Destroys an owning handle of an allocation. Where it is mapped it stays.
+ * Destroys an owning handle of an allocation. Existing mappings stay valid.
  *
  * @param[in, ended, nullable] allocation The handle; NULL does nothing.
  * @driver none
@@ -4846,8 +4845,8 @@ cushim_status cushim_reservation_get_pointer(cushim_reservation reservation, uin
 cushim_status cushim_reservation_get_size(cushim_reservation reservation, size_t *bytes);
 
 /*
- * Maps an allocation, all of it, in a reservation (`cuMemMap`), and gives the access that its options name. An
- * allocation can be mapped several times. The mapping keeps it.
+ * Maps a whole allocation in a reservation (`cuMemMap`), with the access that its options name. An allocation can be
+ * mapped several times. Each mapping keeps it alive.
  *
  * @param[in] reservation The reservation.
  * @param[in] offset Bytes from the first address on, a multiple of the granularity.
@@ -4957,7 +4956,7 @@ cushim_status cushim_buffer_import_dlpack(cushim_driver driver,
  * @param[out, bytes(size)] descriptor Receives the descriptor, for `cushim_event_import`.
  * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event of this process only, and for an imported one.
- * @driver none
+ * @driver any
  */
 cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t size);
 
@@ -4971,7 +4970,7 @@ cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t s
  * @param[out, owned] event The event.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of an event, and for an event of this
  *   process; `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
- * @driver none
+ * @driver any
  */
 cushim_status cushim_event_import(cushim_context context, const void *descriptor, size_t size, cushim_event *event);
 
@@ -5001,7 +5000,7 @@ cushim_status cushim_resource_export(cushim_resource resource, void *descriptor,
  * @param[out, owned] resource The pool.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of a pool, a pool of another device, and a
  *   file descriptor that is not open or is a regular file's, a pipe's or a socket's.
- * @driver none
+ * @driver any
  */
 cushim_status cushim_resource_import(cushim_device device,
                                      const void *descriptor,
@@ -5017,7 +5016,7 @@ cushim_status cushim_resource_import(cushim_device device,
  * @param[out, bytes(size)] descriptor Receives the descriptor.
  * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty buffer, an imported one, and memory that is neither.
- * @driver none
+ * @driver any
  */
 cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_t size);
 
@@ -5026,14 +5025,13 @@ cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_
  * address, which is freed here when the last of these buffers is gone.
  *
  * @param[in] resource The imported pool.
- * @param[in] stream The deallocation stream at first. Nothing else is ordered by it.
+ * @param[in] stream The initial deallocation stream. Nothing else is ordered by it.
  * @param[in, bytes(size)] descriptor The descriptor, as it was exported.
  * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
  * @param[out, owned] buffer The buffer, of the size that was exported.
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` without a stream; `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no
- *   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size that the memory
- *   has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
- * @driver none
+ *   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+ * @driver any
  */
 cushim_status cushim_buffer_import(cushim_resource resource,
                                    cushim_stream stream,
@@ -5047,13 +5045,13 @@ cushim_status cushim_buffer_import(cushim_resource resource,
  * work.
  *
  * @param[in] context A context of the memory's device.
- * @param[in, nullable] stream The deallocation stream at first.
+ * @param[in, nullable] stream The initial deallocation stream.
  * @param[in, bytes(size)] descriptor The descriptor, as it was exported.
  * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
  * @param[out, owned] buffer The buffer, of the size that was exported.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process
- *   or of another device, and for a size that the memory has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
- * @driver none
+ *   or of another device, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+ * @driver any
  */
 cushim_status cushim_buffer_open(cushim_context context,
                                  cushim_stream stream,
@@ -5588,9 +5586,8 @@ cushim_status cushim_graph_get_id(cushim_graph graph, uint32_t *id);
  * Creates a copy of a graph (`cuGraphClone`), with all graphs below it and the labels of the nodes. The copy keeps
  * what the original keeps, on its own account.
  *
- * While the copy exists, or an exec made from it, a graph that has conditional nodes and is the original, or
- * contains it, cannot be instantiated (measured on driver 580, which crashes there). A copy that
- * `cushim_graph_add_child` makes does not count.
+ * While the copy or an exec made from it exists, a graph with conditional nodes that is or contains the original
+ * cannot be instantiated: driver branch 580 crashes (measured). Copies made by `cushim_graph_add_child` do not count.
  *
  * @param[in] graph The graph; also a child graph.
  * @param[out, owned] clone The copy.

@@ -149,7 +149,7 @@ features! {
         [cuMemPrefetchBatchAsync 13000], None;
     MemoryDiscard, "memory-discard", "managed memory is given up without a copy",
         [cuMemDiscardBatchAsync 13000], None;
-    CooperativeLaunch, "cooperative-launch", "all blocks of a kernel run at once and synchronise",
+    CooperativeLaunch, "cooperative-launch", "all blocks of a kernel run concurrently and synchronise",
         [cuLaunchCooperativeKernel 9000], Some(sys::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
     ThreadBlockClusters, "thread-block-clusters", "blocks are launched in clusters",
         [cuOccupancyMaxActiveClusters 11070], Some(sys::CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);

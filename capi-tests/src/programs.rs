@@ -59,6 +59,7 @@ const CONDITIONS: &[Condition] = &[
     Condition("softcuda/pthread_exit", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     Condition("softcuda/hot_calls", &["11.4", "12.2", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/soak", &[ONE_VERSION], &[]),
+    Condition("softcuda/asleep", OLD_AND_NEW, &[]),
     Condition("softcuda/descriptors", OLD_AND_NEW, &[]),
     Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     Condition("memory/virtual_memory", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),

@@ -606,8 +606,8 @@ class ReservationBase(Object):
         return bytes[0]
 
     def map(self, offset: int, allocation: Allocation) -> None:
-        """Maps an allocation, all of it, in a reservation (`cuMemMap`), and gives the access that its options
-        name. An allocation can be mapped several times. The mapping keeps it."""
+        """Maps a whole allocation in a reservation (`cuMemMap`), with the access that its options name. An
+        allocation can be mapped several times. Each mapping keeps it alive."""
         check(lib.cushim_reservation_map(self._h, offset, handle(allocation, AllocationBase, "allocation")))
 
     def unmap(self, stream: Optional[Stream], offset: int, bytes: int) -> None:

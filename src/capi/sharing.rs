@@ -5,12 +5,12 @@
 //! descriptor besides, which goes by `SCM_RIGHTS` or is inherited.
 //!
 //! Descriptors that were cut or changed on the way, of another kind, of this process, or of a larger size than the
-//! memory has are refused before the driver uses them. Who writes a false one on purpose is not found out: the driver
-//! believes it, and driver branch 580 may end the process. So import only from processes that you trust not to.
+//! memory has are refused before the driver uses them. cushim does not detect a descriptor that was forged on purpose: the driver trusts it, and
+//! driver branch 580 may end the process. Import only from processes that you trust.
 //!
 //! Nothing here orders work. Memory is used in another process after an event of both was awaited, or after a message
-//! that was sent when the work was done. A process that ends leaves what others have imported of it; a record of an
-//! event that its work never reached is never reached, and who waits for it waits for ever.
+//! that was sent when the work was done. A process that ends leaves what others have imported of it; if it ends
+//! before its work reaches the record of an event, waiting for that event never ends.
 //!
 //! @header cushim.h
 //! @task share events and memory with other processes
@@ -85,7 +85,7 @@ unsafe fn given<'a>(descriptor: *const c_void, size: usize) -> Result<&'a [u8], 
 /// @param[out, bytes(size)] descriptor Receives the descriptor, for `cushim_event_import`.
 /// @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event of this process only, and for an imported one.
-/// @driver none
+/// @driver any
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for writes of `size` bytes.
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn cushim_event_export(
 /// @param[out, owned] event The event.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of an event, and for an event of this
 ///   process; `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
-/// @driver none
+/// @driver any
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes, and comes from a process that is trusted with it; `event`
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn cushim_resource_export(
 /// @param[out, owned] resource The pool.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of a pool, a pool of another device, and a
 ///   file descriptor that is not open or is a regular file's, a pipe's or a socket's.
-/// @driver none
+/// @driver any
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes; `resource` is NULL or valid for writes.
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn cushim_resource_import(
 /// @param[out, bytes(size)] descriptor Receives the descriptor.
 /// @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty buffer, an imported one, and memory that is neither.
-/// @driver none
+/// @driver any
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for writes of `size` bytes.
@@ -235,14 +235,13 @@ pub unsafe extern "C" fn cushim_buffer_export(
 /// address, which is freed here when the last of these buffers is gone.
 ///
 /// @param[in] resource The imported pool.
-/// @param[in] stream The deallocation stream at first. Nothing else is ordered by it.
+/// @param[in] stream The initial deallocation stream. Nothing else is ordered by it.
 /// @param[in, bytes(size)] descriptor The descriptor, as it was exported.
 /// @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
 /// @param[out, owned] buffer The buffer, of the size that was exported.
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` without a stream; `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no
-///   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size that the memory
-///   has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
-/// @driver none
+///   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+/// @driver any
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes, and comes from a process that is trusted with it; `buffer`
@@ -273,13 +272,13 @@ pub unsafe extern "C" fn cushim_buffer_import(
 /// work.
 ///
 /// @param[in] context A context of the memory's device.
-/// @param[in, nullable] stream The deallocation stream at first.
+/// @param[in, nullable] stream The initial deallocation stream.
 /// @param[in, bytes(size)] descriptor The descriptor, as it was exported.
 /// @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
 /// @param[out, owned] buffer The buffer, of the size that was exported.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process
-///   or of another device, and for a size that the memory has not; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
-/// @driver none
+///   or of another device, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+/// @driver any
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes, and comes from a process that is trusted with it; `buffer`

@@ -68,7 +68,7 @@ impl Compiler {
             _ = write!(tried, "\n  {}: {why}", place.display());
         }
         let advice = if find::variable(find::VARIABLE).is_some() {
-            format!("name another library in {}, or unset it to have one looked for", find::VARIABLE)
+            format!("name another library in {}, or unset it so that cushim searches for one", find::VARIABLE)
         } else {
             let package = if version.major() < 13 { "nvidia-cuda-nvrtc-cu12" } else { "nvidia-cuda-nvrtc" };
             format!(

@@ -4,8 +4,7 @@ use super::captured::Mark;
 use super::{Event, EventOptions, flags};
 use crate::context::Context;
 use crate::driver::calls::event::RawEvent;
-use crate::object::callback;
-use crate::object::descriptor::{Descriptor, DescriptorBytes, DescriptorKind};
+use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind};
 use crate::object::error::{Error, Status};
 use crate::object::handle::Header;
 use crate::object::in_place::arc_of;
@@ -21,7 +20,7 @@ impl Event {
     /// [`Status::INVALID_ARGUMENT`] for an event that was created without [`interprocess`](EventOptions::interprocess), and for one that
     /// was imported; the driver's: `CUDA_ERROR_NOT_SUPPORTED` (801).
     pub fn export(self: &Arc<Self>) -> Result<DescriptorBytes, Error> {
-        callback::check_allowed()?;
+        descriptor::check_allowed(self.context().driver())?;
         let refused = |why: &str| {
             Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self.as_ref()))
         };
@@ -57,7 +56,7 @@ impl Event {
     /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of an event, and for an event of this process; the driver's: driver
     /// branch 580 answers `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
     pub unsafe fn import(context: &Arc<Context>, descriptor: &[u8]) -> Result<Arc<Self>, Error> {
-        callback::check_allowed()?;
+        descriptor::check_allowed(context.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Event)?;
         if descriptor.is_own() {
             let refusal =

@@ -76,8 +76,8 @@ impl Node {
         let mut state = other.unwrap_or(own);
         if state.graph(copy.object.id).derived.has_lost_origin() {
             let refusal = format!(
-                "{copy} was made of a graph that is gone, so no node is looked for in it: driver 580 would look there, and crash. Look for \
-                 nodes while both exist"
+                "the original of {copy} was destroyed, and its nodes cannot be found any more (driver branch 580 crashes); find them while the \
+                 original exists"
             );
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(copy.object.as_ref()));
         }

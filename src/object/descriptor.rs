@@ -1,7 +1,9 @@
 //! Descriptors: the plain bytes by which another process finds an event, a pool or memory. They come back from anywhere, and the driver
 //! looks at its own part of them little: driver branch 580 ends the process for some changed bytes (measured). So they are checked first.
 
+use super::callback;
 use super::error::{Error, Status};
+use crate::driver::Driver;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
@@ -39,6 +41,17 @@ pub(crate) struct Descriptor {
     pub(crate) bytes: u64,
     pub(crate) offset: u64,
     pub(crate) native: [u8; NATIVE],
+}
+
+/// Refuses to export and import inside a function that the driver called, and without a driver.
+pub(crate) fn check_allowed(driver: &Driver) -> Result<(), Error> {
+    callback::check_allowed()?;
+    if driver.version().is_some() {
+        return Ok(());
+    }
+    let refusal = "sharing with other processes needs a driver, and none is open: CUSHIM_DRIVER or the options say \"none\"; unset \
+                   CUSHIM_DRIVER or name a driver";
+    Err(Error::new(Status::UNSUPPORTED, refusal))
 }
 
 const MAGIC: [u8; 6] = *b"CUSHIM";

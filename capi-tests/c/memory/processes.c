@@ -460,9 +460,42 @@ static int has_none(void) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 7;
 }
 
+/* The driver is asked for before a descriptor is read. */
+static void without_driver(void) {
+  unsigned char bytes[SIZE] = {0};
+  int32_t file = 7;
+  cushim_event_options options = CUSHIM_OPTIONS(cushim_event_options);
+  cushim_event event = NULL, other = NULL;
+  cushim_resource resource = NULL, imported = NULL;
+  cushim_buffer buffer = NULL, found = NULL;
+  all = open_objects();
+  options.flags = CUSHIM_EVENT_INTERPROCESS;
+  CHECK_OK(cushim_event_create(all.context, &options, &event));
+  CHECK_OK(cushim_resource_create_device(all.context, &resource));
+  CHECK_OK(cushim_buffer_wrap(all.driver, NULL, 0, 0, NULL, NULL, &buffer));
+#define WITHOUT_DRIVER(call) \
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, call); \
+  CHECK_CONTAINS(last_message(), "none is open")
+  WITHOUT_DRIVER(cushim_event_export(event, bytes, SIZE));
+  WITHOUT_DRIVER(cushim_event_import(all.context, bytes, SIZE, &other));
+  WITHOUT_DRIVER(cushim_resource_export(resource, bytes, SIZE, &file));
+  WITHOUT_DRIVER(cushim_resource_import(all.device, bytes, SIZE, -1, &imported));
+  WITHOUT_DRIVER(cushim_buffer_export(buffer, bytes, SIZE));
+  WITHOUT_DRIVER(cushim_buffer_import(resource, all.stream, bytes, SIZE, &found));
+  WITHOUT_DRIVER(cushim_buffer_open(all.context, NULL, bytes, SIZE, &found));
+  CHECK(other == NULL && imported == NULL && found == NULL && file == 0);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(resource));
+  CHECK_OK(cushim_event_destroy(event));
+  close_objects(&all);
+}
+
 int main(void) {
   check_begin();
-  if (has_none()) return check_done();
+  if (has_none()) {
+    without_driver();
+    return check_done();
+  }
   in_two_processes(exports_events, imports_events, 0);
   in_two_processes(exports_pools, imports_pools, 0);
   in_two_processes(exports_memory, imports_memory, 0);

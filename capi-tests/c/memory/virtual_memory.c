@@ -91,7 +91,7 @@ static void options_are_checked(void) {
   options = zero_options();
   options.peers = &own;
   options.peer_count = 1;
-  refused(CUSHIM_ERROR_INVALID_ARGUMENT, &options, "is no peer of its own memory");
+  refused(CUSHIM_ERROR_INVALID_ARGUMENT, &options, "owns the memory and is no peer");
   options.peers = &nobody;
   refused(CUSHIM_ERROR_INVALID_ARGUMENT, &options, "99");
   CHECK(last_detail()->item == 0);

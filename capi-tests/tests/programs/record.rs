@@ -19,9 +19,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     // Programs in Rust with a logger of their own; `tests/logging.rs` sees it.
     ("cushim_log_set_callback", "CUSHIM_ERROR_UNSUPPORTED"),
     ("cushim_log_set_pull", "CUSHIM_ERROR_UNSUPPORTED"),
-    // No program uses up the memory of the machine, or of its device.
-    ("cushim_buffer_sleep", "CUSHIM_ERROR_OUT_OF_MEMORY"),
-    ("cushim_buffer_wake", "CUDA_ERROR_OUT_OF_MEMORY"),
 ];
 
 /// Looks at what the programs have recorded, and a GPU before them.

@@ -254,9 +254,8 @@ pub unsafe extern "C" fn cushim_graph_get_id(graph: cushim_graph, id: *mut u32) 
 /// Creates a copy of a graph (`cuGraphClone`), with all graphs below it and the labels of the nodes. The copy keeps
 /// what the original keeps, on its own account.
 ///
-/// While the copy exists, or an exec made from it, a graph that has conditional nodes and is the original, or
-/// contains it, cannot be instantiated (measured on driver 580, which crashes there). A copy that
-/// `cushim_graph_add_child` makes does not count.
+/// While the copy or an exec made from it exists, a graph with conditional nodes that is or contains the original
+/// cannot be instantiated: driver branch 580 crashes (measured). Copies made by `cushim_graph_add_child` do not count.
 ///
 /// @param[in] graph The graph; also a child graph.
 /// @param[out, owned] clone The copy.

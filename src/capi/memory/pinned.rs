@@ -54,8 +54,7 @@ pub unsafe extern "C" fn cushim_context_allocate_host(
 
 /// Frees page-locked host memory, as `cuMemFreeHost` does.
 ///
-/// @param[in] context A context of the driver that allocated the memory; another than that of the allocation
-///   does.
+/// @param[in] context Any context of the driver that allocated the memory.
 /// @param[in, freed, nullable] address An address from `cushim_context_allocate_host`, `cuMemHostAlloc` or
 ///   `cuMemAllocHost`; NULL does nothing.
 /// @driver any

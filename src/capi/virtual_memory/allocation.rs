@@ -28,8 +28,8 @@ impl Incomplete for cushim_allocation_s {
 ///
 /// @param[in] device The device.
 /// @param[in, example(64)] bytes The size in bytes, which is rounded up to the granularity.
-/// @param[in, nullable] options The options. The access that they name goes with the memory to wherever it is
-///   mapped; alignment and address hint are not looked at.
+/// @param[in, nullable] options The options. Every mapping starts with the access that they name.
+///   Alignment and address hint are ignored.
 /// @param[out, owned] allocation The allocation.
 /// @errors as `cushim_resource_create_virtual`: `CUSHIM_ERROR_UNSUPPORTED`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
 ///   also for 0 bytes; `CUDA_ERROR_OUT_OF_MEMORY`.
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn cushim_allocation_ref(
     unsafe { handles::reference(allocation, reference) }
 }
 
-/// Destroys an owning handle of an allocation. Where it is mapped it stays.
+/// Destroys an owning handle of an allocation. Existing mappings stay valid.
 ///
 /// @param[in, ended, nullable] allocation The handle; NULL does nothing.
 /// @driver none

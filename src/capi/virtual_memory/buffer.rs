@@ -11,12 +11,12 @@ use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
 use crate::memory::Contents;
 
-/// Creates a buffer of at least so many bytes that begins with another one's memory: at the same address if the
-/// driver grants the next addresses, otherwise elsewhere. Nothing is copied.
+/// Creates a buffer of at least `bytes` bytes that begins with the memory of another buffer: at the same address if
+/// the driver grants the next addresses, otherwise elsewhere. Nothing is copied.
 ///
 /// The old buffer stays unchanged and shares its memory with the new one; graph nodes, execs and exported
-/// tensors keep the addresses that they have. If the old buffer has so many bytes already, the new one has the
-/// same size, and the driver is not called. A failed call changes nothing.
+/// tensors keep the addresses that they have. If the old buffer is large
+/// enough already, the new one has the same size, and the driver is not called. A failed call changes nothing.
 ///
 /// @param[in] buffer The old buffer, of a virtual resource. Its deallocation stream is that of the new one,
 ///   too.

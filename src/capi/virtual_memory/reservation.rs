@@ -116,8 +116,8 @@ pub unsafe extern "C" fn cushim_reservation_get_size(
     unsafe { handles::tell(reservation, bytes, "bytes", |reservation| Ok(reservation.bytes())) }
 }
 
-/// Maps an allocation, all of it, in a reservation (`cuMemMap`), and gives the access that its options name. An
-/// allocation can be mapped several times. The mapping keeps it.
+/// Maps a whole allocation in a reservation (`cuMemMap`), with the access that its options name. An allocation can be
+/// mapped several times. Each mapping keeps it alive.
 ///
 /// @param[in] reservation The reservation.
 /// @param[in] offset Bytes from the first address on, a multiple of the granularity.

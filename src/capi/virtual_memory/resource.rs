@@ -83,14 +83,14 @@ pub struct cushim_virtual_options {
 /// addresses of its own, and its buffers can grow (`cushim_buffer_grow`) and sleep (`cushim_buffer_sleep`).
 ///
 /// Sizes are rounded up to the granularity, 2 MiB on branch 580 (measured), and `cushim_buffer_size` says the
-/// rounded size. Nothing is stream-ordered, waits for work or disturbs a capture. The stream of
+/// rounded size. Nothing is stream-ordered, waits for work or invalidates a capture. The stream of
 /// `cushim_buffer_create` is optional: it is the deallocation stream, which is waited for before memory is
 /// unmapped. Without one, the work that uses a buffer must be done when that is destroyed: the driver does not
 /// wait, and such work would be an illegal access. If the stream is being captured then, the memory is unmapped
 /// after the capture.
 ///
-/// The memory belongs to no context: it stays when a context is reset. What `cushim_resource_allocate` gave and
-/// nobody freed goes with the resource.
+/// The memory belongs to no context: it stays when a context is reset. Destroying the resource frees
+/// what `cushim_resource_allocate` returned and nobody freed.
 ///
 /// @param[in] device The device.
 /// @param[in, nullable] options The options.

@@ -15,16 +15,15 @@ impl Graph {
             return Ok(());
         }
         let why = match original.parent {
-            None => "it was cloned: driver 580 refuses that while the clone exists, or an exec of the clone"
-                .to_owned(),
+            None => "has a clone: driver branch 580 does not instantiate it while the clone, or an exec of it, exists".to_owned(),
             Some(_) => format!(
-                "{} in it was cloned, or was copied or instantiated before it was moved there: driver 580 crashes while such a clone, copy or \
-                 exec exists",
+                "contains {}, which was cloned, or was copied or instantiated before it was moved there: driver branch 580 crashes while \
+                 that clone, copy or exec exists",
                 original.object
             ),
         };
         let refusal = format!(
-            "{self} has conditional nodes, and {why}. Destroy that first, or add a copy of the graph as a child (CUSHIM_CHILD_CLONE) instead"
+            "{self} has conditional nodes and {why}. Destroy that first, or add a copy of the graph as a child (CUSHIM_CHILD_CLONE) instead"
         );
         Err(Error::new(Status(CUDA_ERROR_NOT_SUPPORTED.0), refusal).about(self.object.as_ref()))
     }

@@ -5,8 +5,7 @@ use super::{Buffer, Home};
 use crate::context::Context;
 use crate::memory::resource::{export_opened, hexadecimal, open};
 use crate::memory::{DevicePointer, PointerAttributes, Resource};
-use crate::object::callback;
-use crate::object::descriptor::{Descriptor, DescriptorBytes, DescriptorKind};
+use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind};
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ impl Buffer {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for an empty buffer, for memory that was imported, and for memory that is neither; the driver's.
     pub fn export(self: &Arc<Self>) -> Result<DescriptorBytes, Error> {
-        callback::check_allowed()?;
+        descriptor::check_allowed(self.driver())?;
         let refuse = |why: String| {
             Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self.as_ref()))
         };
@@ -69,7 +68,7 @@ impl Buffer {
         descriptor: &[u8],
         stream: &Arc<Stream>,
     ) -> Result<Arc<Self>, Error> {
-        callback::check_allowed()?;
+        descriptor::check_allowed(resource.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Buffer)?;
         refuse_own(&descriptor)?;
         resource.check_stream(Some(stream))?;
@@ -98,7 +97,7 @@ impl Buffer {
         descriptor: &[u8],
         stream: Option<&Arc<Stream>>,
     ) -> Result<Arc<Self>, Error> {
-        callback::check_allowed()?;
+        descriptor::check_allowed(context.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Memory)?;
         refuse_own(&descriptor)?;
         if descriptor.device != context.device().uuid()? {

@@ -130,7 +130,7 @@ impl Buffer {
         stream.context().check_there(stream.as_ref())?;
         if stream.is_capturing()? {
             stream.check_not_capturing(
-                "memory sleeps and wakes at once: name another stream, which is not captured",
+                "sleep and wake are synchronous; pass a stream that is not being captured",
             )?;
         }
         Ok(resource)

@@ -96,7 +96,8 @@ impl Resource {
         if pool.imported().is_none() {
             return Ok(pool);
         }
-        let refusal = format!("{self} is of another process, which alone can ask it, set it and trim it");
+        let refusal =
+            format!("{self} was imported; only the process that created it can query, set and trim it");
         Err(Error::new(Status::UNSUPPORTED, refusal).about(self))
     }
 

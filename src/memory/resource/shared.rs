@@ -7,8 +7,7 @@ use crate::device::Device;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::sys;
 use crate::memory::DevicePointer;
-use crate::object::callback;
-use crate::object::descriptor::{Descriptor, DescriptorBytes, DescriptorKind, NATIVE, unique};
+use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind, NATIVE, unique};
 use crate::object::error::{Error, Status};
 use crate::object::owning::Ownership;
 use parking_lot::Mutex;
@@ -32,7 +31,7 @@ impl Resource {
     /// [`Status::INVALID_ARGUMENT`] for a pool that was created without `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR` among its handle
     /// types, and for one that was imported; [`Status::UNSUPPORTED`] for a resource that is no pool; the driver's.
     pub fn export(self: &Arc<Self>) -> Result<(i32, DescriptorBytes), Error> {
-        callback::check_allowed()?;
+        descriptor::check_allowed(self.driver())?;
         let pool = self.pool()?;
         if pool.imported().is_some() {
             return refuse(
@@ -74,7 +73,7 @@ impl Resource {
     /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool, a pool of another device, and a file that is none of a
     /// driver's; the driver's.
     pub fn import(device: &Arc<Device>, descriptor: &[u8], file: i32) -> Result<Arc<Self>, Error> {
-        callback::check_allowed()?;
+        descriptor::check_allowed(device.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Pool)?;
         if descriptor.is_own() {
             return own(&descriptor);

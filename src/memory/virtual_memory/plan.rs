@@ -253,10 +253,10 @@ fn check_peer(
     let ordinal = options.peers[item];
     let refuse = |refusal: String| Err(Error::new(Status::INVALID_ARGUMENT, refusal));
     if options.peers[..item].contains(&ordinal) {
-        return refuse(format!("device {ordinal} is a peer twice; name each once"));
+        return refuse(format!("device {ordinal} is named twice as a peer; name each device once"));
     }
     if ordinal == device.ordinal() {
-        return refuse(format!("{device} is no peer of its own memory: what it may do, `access` says"));
+        return refuse(format!("{device} owns the memory and is no peer; set its access in `access`"));
     }
     let peer = Device::get(device.driver(), ordinal)?;
     if location.is_device() && !peer.can_access_peer(device)? {

@@ -115,7 +115,7 @@ impl Reservation {
         self.check_inside(offset, bytes)?;
         if let Some(stream) = stream {
             stream.same_driver(&self.driver, self)?;
-            stream.check_not_capturing("memory is unmapped at once: name another stream, or none")?;
+            stream.check_not_capturing("unmapping is synchronous; pass another stream, or none")?;
             stream.synchronize()?;
         }
         let mut parts = self.parts.lock();
