@@ -19,8 +19,8 @@
  * in any order. Destroying NULL succeeds. Destroying a handle twice returns CUSHIM_ERROR_ALREADY_DESTROYED and has no
  * effect.
  *
- * Results. Output parameters are the last ones, and the object is the first of them. Further results follow; they may be
- * NULL where the function says so.
+ * Results. Output parameters are the last ones, and the object is the first of them. Further results follow; they
+ * may be NULL where the function says so.
  *
  * Streams. Every function that enqueues work takes a stream, directly after the object. NULL does not mean the
  * default stream: it is CUSHIM_ERROR_STREAM_REQUIRED. The default streams have handles
@@ -5030,7 +5030,8 @@ cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_
  * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
  * @param[out, owned] buffer The buffer, of the size that was exported.
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` without a stream; `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no
- *   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+ *   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size larger than the
+ *   memory; `CUDA_ERROR_INVALID_VALUE` if the memory was freed.
  * @driver any
  */
 cushim_status cushim_buffer_import(cushim_resource resource,
@@ -5050,7 +5051,7 @@ cushim_status cushim_buffer_import(cushim_resource resource,
  * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
  * @param[out, owned] buffer The buffer, of the size that was exported.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process
- *   or of another device, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+ *   or of another device, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory was freed.
  * @driver any
  */
 cushim_status cushim_buffer_open(cushim_context context,

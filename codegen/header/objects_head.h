@@ -19,8 +19,8 @@
  * in any order. Destroying NULL succeeds. Destroying a handle twice returns CUSHIM_ERROR_ALREADY_DESTROYED and has no
  * effect.
  *
- * Results. Output parameters are the last ones, and the object is the first of them. Further results follow; they may be
- * NULL where the function says so.
+ * Results. Output parameters are the last ones, and the object is the first of them. Further results follow; they
+ * may be NULL where the function says so.
  *
  * Streams. Every function that enqueues work takes a stream, directly after the object. NULL does not mean the
  * default stream: it is CUSHIM_ERROR_STREAM_REQUIRED. The default streams have handles

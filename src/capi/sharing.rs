@@ -240,7 +240,8 @@ pub unsafe extern "C" fn cushim_buffer_export(
 /// @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
 /// @param[out, owned] buffer The buffer, of the size that was exported.
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` without a stream; `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no
-///   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+///   descriptor of a pool's buffer, for a buffer of this process or of another pool, and for a size larger than the
+///   memory; `CUDA_ERROR_INVALID_VALUE` if the memory was freed.
 /// @driver any
 ///
 /// # Safety
@@ -277,7 +278,7 @@ pub unsafe extern "C" fn cushim_buffer_import(
 /// @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
 /// @param[out, owned] buffer The buffer, of the size that was exported.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of such memory, for memory of this process
-///   or of another device, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory is gone.
+///   or of another device, and for a size larger than the memory; `CUDA_ERROR_INVALID_VALUE` if the memory was freed.
 /// @driver any
 ///
 /// # Safety
