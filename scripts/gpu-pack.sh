@@ -78,7 +78,7 @@ cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
 cp "$target/release/examples/probe" "$target/release/conformance" "$target/release/bench-calls" "$out/bin/"
 cp "$target/release/libsoftcuda.so" "$target/release/libcushim.so" "$out/lib/"
 
-for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/raw.c examples/porting/after.c examples/graphs/*.c benches/graphs.c benches/launches.c capi-tests/c/gpu/*.c; do
+for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/sharing.c examples/virtual_memory.c examples/raw.c examples/porting/after.c examples/graphs/*.c benches/graphs.c benches/launches.c capi-tests/c/gpu/*.c; do
   [ -f "$source" ] || continue
   name=$(basename "$source" .c)
   case $source in
@@ -94,7 +94,7 @@ for source in examples/ordered.cpp examples/buffers.cpp examples/managed.cpp exa
   c++ -std=c++17 -O1 -Iinclude "$source" "$target/release/libcushim.a" -static-libstdc++ -static-libgcc \
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$(basename "$source" .cpp)-cpp"
 done
-cp examples/ordered.txt examples/managed.txt examples/saxpy.txt examples/graphs/*.txt capi-tests/python/capture_mixed.py "$out/"
+cp examples/*.txt examples/graphs/*.txt capi-tests/python/capture_mixed.py "$out/"
 strip "$out"/bin/* "$out"/lib/*
 # Each program holds the library: a dictionary in which all of it fits makes a twelfth of them together.
 tar -C "$out" -cf - bin | xz -T0 -6 --lzma2=dict=64MiB > "$out/bin.tar.xz"
