@@ -156,10 +156,10 @@ class node_parameters {
     return done(keep(
         std::forward<Function>(function),
         [this](auto calls, const void *bytes, std::size_t size) {
-          return call(cushim_node_set_host_function_bytes, cushim_exec_set_host_function_bytes, calls, bytes, size);
+          return this->call(cushim_node_set_host_function_bytes, cushim_exec_set_host_function_bytes, calls, bytes, size);
         },
         [this](auto calls, void *data, const cushim_owner *kept) {
-          return call(cushim_node_set_host_function, cushim_exec_set_host_function, calls, data, kept);
+          return this->call(cushim_node_set_host_function, cushim_exec_set_host_function, calls, data, kept);
         }));
   }
   result<void> set_memory_operations(items<memory_operation> operations) const {

@@ -16,7 +16,7 @@ use crate::object::error::{Error, Status};
 use crate::object::owning::Ownership;
 use crate::op::attachment::Attachment;
 use crate::op::node::NodeType;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 impl Graph {
     /// A clone of the graph, which keeps what the original keeps, on its own account. (`clone` itself gives another hold on the same
@@ -70,21 +70,14 @@ impl Node {
     /// [`Status::INVALID_HANDLE`] if the node, or the copy, was removed; the driver's, if the graph is no copy of the node's.
     pub fn find_in(&self, copy: &Graph) -> Result<Self, Error> {
         let tree = &copy.definition.tree;
-        let (own, other) = Tree::lock_two(&self.tree, tree);
+        // Both stay locked: a node that another thread removed meanwhile would be none to the driver.
+        let (mut own, mut other) = Tree::lock_two(&self.tree, tree);
         let native = own.node(self.name().check_there(&own)?).native;
         copy.check_usable()?;
-        let mut state = other.unwrap_or(own);
-        if state.graph(copy.object.id).derived.has_lost_origin() {
-            let refusal = format!(
-                "the original of {copy} was destroyed, and its nodes cannot be found any more (driver branch 580 crashes); find them while the \
-                 original exists"
-            );
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(copy.object.as_ref()));
-        }
-        // Driver 580 crashes where another thread makes or destroys a clone meanwhile, too.
-        let relatives = relations::changed();
+        let state = other.as_deref_mut().unwrap_or(&mut own);
+        let related = relations::kept(state);
         let found = state.graph(copy.object.id).native.find_copy(native);
-        drop(relatives);
+        drop(related);
         let found = found.map_err(|error| {
             let mut failure = tree.failed(error, &self.name());
             failure.message.push_str(&format!(
@@ -93,8 +86,8 @@ impl Node {
             ));
             failure
         })?;
-        let id = foreign::known(tree, &mut state, copy.object.id, found)?;
-        Ok(Self::of(tree, &mut state, id))
+        let id = foreign::known(tree, state, copy.object.id, found)?;
+        Ok(Self::of(tree, state, id))
     }
 }
 
@@ -105,8 +98,6 @@ pub(super) struct Known {
     nodes: Vec<KnownNode>,
     /// What is kept for nodes that nobody can tell.
     unplaced: Vec<Attachment>,
-    /// The token of the graph.
-    origin: Weak<()>,
     is_ordered: bool,
     is_cut: bool,
 }
@@ -133,8 +124,7 @@ impl Known {
         }
         let unplaced = state.unplaced.iter().filter(|(of, _)| *of == graph);
         let unplaced = unplaced.map(|(_, attachment)| attachment.of_copy()).collect();
-        let origin = state.graph_mut(graph).derived.token();
-        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, origin, is_ordered, is_cut })
+        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, is_ordered, is_cut })
     }
 
     /// Refuses parameters that have another size in the definition which the copy is to be part of.
@@ -154,7 +144,6 @@ impl Known {
         graph.is_ordered = self.is_ordered;
         // The driver's copy has its ends in the order of the original (measured on driver 580).
         graph.is_cut = self.is_cut;
-        graph.derived.is_made_of(self.origin);
         let object = Arc::clone(&graph.object);
         let natives = graph.native.nodes().map_err(|error| tree.failed(error, object.as_ref()))?;
         if natives.len() != self.nodes.len() {

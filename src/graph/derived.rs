@@ -16,8 +16,6 @@ pub(super) struct Derived {
     /// Those that were made before it was moved into another graph.
     execs: Vec<Weak<Instance>>,
     is_moved: bool,
-    /// The token of the graph that it was made of, if it is a clone or a copy.
-    origin: Option<Weak<()>>,
 }
 
 impl Derived {
@@ -38,17 +36,7 @@ impl Derived {
         Self { execs, is_moved: true, ..self }
     }
 
-    /// It was made of the graph that has this token.
-    pub(super) fn is_made_of(&mut self, origin: Weak<()>) {
-        self.origin = Some(origin);
-    }
-
-    /// Whether what it was made of is gone. Driver 580 looks there for nodes all the same, and crashes (with random calls; it was not asked apart).
-    pub(super) fn has_lost_origin(&self) -> bool {
-        self.origin.as_ref().is_some_and(|origin| !exists(origin))
-    }
-
-    pub(super) fn token(&mut self) -> Weak<()> {
+    fn token(&mut self) -> Weak<()> {
         Arc::downgrade(self.this.get_or_insert_default())
     }
 

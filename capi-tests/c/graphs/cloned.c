@@ -105,7 +105,7 @@ static void before_it_moves(int is_instantiated) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
-/* Nodes are not looked for in a copy whose original is gone. */
+/* A copy whose original is gone has nodes of none that is there. */
 static void of_what_is_gone(void) {
   cushim_graph graph = new_graph(), other = new_graph(), clone, holder = new_graph(), inner = NULL;
   cushim_node node = add_append(other, NULL, 0, 5), own = add_append(graph, NULL, 0, 6), found = NULL;
@@ -115,10 +115,9 @@ static void of_what_is_gone(void) {
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_find_in(node, clone, &found));
   CHECK_CONTAINS(last_message(), "perhaps no copy");
   CHECK_OK(cushim_graph_destroy(graph));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_find_in(node, clone, &found));
-  CHECK_CONTAINS(last_message(), "was destroyed");
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_find_in(node, clone, &found));
   CHECK(found == NULL);
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_find_in(node, inner, &found));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_find_in(node, inner, &found));
   CHECK(result_of(clone) == 6 && result_of(holder) == 6);
   CHECK_OK(cushim_graph_destroy(clone));
   CHECK_OK(cushim_graph_destroy(holder));

@@ -11,6 +11,7 @@ use crate::driver::sys::CUgraph;
 use crate::driver::{CallError, Table};
 use crate::graph::Graph;
 use crate::graph::definition::Tree;
+use crate::graph::relations;
 use crate::object::error::Error;
 use crate::object::owning::Ownership;
 use crate::object::slot::Exposed;
@@ -163,6 +164,8 @@ impl Beginning<'_> {
 /// Destroys the graph of a capture that has ended, which nobody knows.
 pub(super) fn destroy_unused(table: &'static Table, ended: Result<CUgraph, CallError>) {
     if let Ok(native) = ended {
+        // It may hold copies of other graphs, which know of them.
+        let _relatives = relations::changed();
         // SAFETY: the driver has just given it, and nobody knows it any more.
         let _ = unsafe { RawGraph::adopt(table, native).destroy() };
     }
