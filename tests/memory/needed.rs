@@ -6,7 +6,6 @@ use crate::{alone, context, driver, stream};
 use cushim::driver::sys;
 use cushim::{Context, Device, Event, EventOptions, Stream};
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,13 +66,9 @@ enum Need {
 
 impl Needs {
     fn read() -> Self {
-        let read = |path: &str| {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-            std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-        };
         let mut answers = HashMap::new();
         let mut section = String::new();
-        for line in read("conformance/expect/580.txt").lines() {
+        for line in include_str!("../../conformance/expect/580.txt").lines() {
             if line.starts_with('[') {
                 line.clone_into(&mut section);
             } else if section == "[needctx]" || (section == "[noctx]" && line.starts_with("  cuCtx")) {
@@ -82,8 +77,7 @@ impl Needs {
                 answers.insert(situation.to_owned(), answer.trim().to_owned());
             }
         }
-        let abis = read("catalogue/abis.csv");
-        let columns = abis.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+        let columns = include_str!("../../catalogue/abis.csv").lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
         let bases = columns.map(|column| (column[2].to_owned(), column[0].to_owned())).collect();
         Self { answers, bases }
     }
