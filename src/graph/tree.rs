@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraph;
 use crate::driver::{CallError, Driver, Table};
+use crate::object::callback::ask_until;
 use crate::object::error::{Error, Status, Subject};
 #[cfg(feature = "capi")]
 use crate::object::handle::{Exhausted, Token};
@@ -306,11 +307,22 @@ impl Tree {
     }
 
     /// Nobody uses the definition any more. What was instantiated from it needs the driver's graph all the same; the driver's
-    /// graph lets go of everything that it keeps alive.
-    pub(super) fn end_use(&self) {
-        let mut state = self.lock();
+    /// graph lets go of everything that it keeps alive. Whoever gave up the last hold may have this definition locked, or another one,
+    /// so nothing is waited for: where somebody has it, the worker comes back.
+    fn end_use(tree: Arc<Self>) {
+        if !tree.try_end_use() {
+            ask_until(move || tree.try_end_use());
+        }
+    }
+
+    fn try_end_use(&self) -> bool {
+        let Some(mut state) = self.try_lock() else { return false };
+        if state.has_unasked() {
+            state.ask(self.table());
+        }
         state.let_go();
         self.release_attached(&mut state, |_| true);
+        true
     }
 
     /// The driver's graphs among these let go of what their nodes use.
@@ -354,7 +366,7 @@ impl Drop for Definition {
     fn drop(&mut self) {
         // Otherwise it ends with this.
         if Arc::strong_count(&self.tree) > 1 {
-            self.tree.end_use();
+            Tree::end_use(Arc::clone(&self.tree));
         }
     }
 }

@@ -77,7 +77,10 @@ impl Needs {
                 answers.insert(situation.to_owned(), answer.trim().to_owned());
             }
         }
-        let columns = include_str!("../../catalogue/abis.csv").lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+        let columns = include_str!("../../catalogue/abis.csv")
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').collect::<Vec<_>>());
         let bases = columns.map(|column| (column[2].to_owned(), column[0].to_owned())).collect();
         Self { answers, bases }
     }

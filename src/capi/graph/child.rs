@@ -73,6 +73,8 @@ pub unsafe extern "C" fn cushim_graph_add_child(
         let inner = unsafe { out::cleared_if_given(inner, std::ptr::null_mut(), "inner") }?;
         let is_moved = self::is_moved(ownership)?;
         handle::room(usize::from(inner.is_some()))?;
+        // It may be the last hold by then, and goes when the graph is not locked any more.
+        let mut held = None;
         // SAFETY: the caller vouches for `after` and `node`.
         let graphs = unsafe {
             add_to(
@@ -80,10 +82,10 @@ pub unsafe extern "C" fn cushim_graph_add_child(
                 |guard, graph, after| {
                     // What is wrong with `after` is said before what is wrong with the graphs.
                     after.each(&mut |_, _| Ok(()))?;
-                    let child = Graph::of(&*get(guard, child)?)?;
+                    let child = &*held.insert(Graph::of(&*get(guard, child)?)?);
                     match is_moved {
-                        true => graph.move_child_after(after, &child),
-                        false => graph.add_child_after(after, &child),
+                        true => graph.move_child_after(after, child),
+                        false => graph.add_child_after(after, child),
                     }
                 },
                 |added| added.graphs(),

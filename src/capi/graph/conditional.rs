@@ -195,13 +195,15 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
         // SAFETY: as above.
         let (kind, bodies) = unsafe { kind_and_bodies(kind, bodies, body_count) }?;
         handle::room(body_count)?;
+        // It may be the last hold by then, and goes when the graph is not locked any more.
+        let mut held = None;
         // SAFETY: the caller vouches for `after` and `node`.
         let graphs = unsafe {
             add_to(
                 at,
                 |guard, graph, after| {
-                    let condition = Condition::of(&*get(guard, condition)?)?;
-                    graph.add_conditional_after(after, &condition, kind, body_count)
+                    let condition = &*held.insert(Condition::of(&*get(guard, condition)?)?);
+                    graph.add_conditional_after(after, condition, kind, body_count)
                 },
                 |added| added.graphs(),
             )
