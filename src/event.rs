@@ -1,8 +1,10 @@
 //! Events: marks in a stream that others wait for, and that measure time.
 
+mod awaited;
 mod captured;
 mod shared;
 
+pub(crate) use awaited::{any_awaited_in_capture, awaited_in_captures};
 pub(crate) use captured::HeldMark;
 
 use crate::context::Context;
@@ -401,6 +403,7 @@ fn flags(options: &EventOptions) -> u32 {
 
 impl Drop for Event {
     fn drop(&mut self) {
+        awaited::forget(self);
         native::end(self);
     }
 }

@@ -1,6 +1,6 @@
 //! Events that were recorded in a stream under capture: they stand for a place in a graph, and not for work that runs.
 
-use super::Event;
+use super::{Event, awaited};
 use crate::object::error::{Error, Status};
 use crate::object::slot::{Exposed, Locked, Slot};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ const GRAPH: u8 = 8;
 /// A capture has recorded it, or is about to: from then on, who records it or waits for it does so under the lock of the mark, or asks
 /// afterwards what came of it.
 const PLACE: u8 = 16;
+/// A node of a graph waits for it.
+const AWAITED: u8 = 32;
 
 /// In which capture an event was recorded last.
 pub(super) struct Mark {
@@ -52,6 +54,9 @@ impl HeldMark<'_> {
 
     /// A capture of this library's has recorded it.
     pub(crate) fn was_captured(&mut self, capture: Arc<dyn Exposed>) {
+        if self.event.has(AWAITED) {
+            awaited::note(self.event, &capture);
+        }
         drop(self.capture.replace(Some(capture)));
         self.event.mark.state.fetch_and(!THEIRS, Relaxed);
         self.event.mark.state.fetch_or(OURS, Relaxed);
@@ -137,6 +142,7 @@ impl Event {
     pub(crate) fn is_not_captured(&self) {
         if self.has(OURS | THEIRS) {
             self.mark.state.fetch_and(!(OURS | THEIRS), Relaxed);
+            awaited::forget(self);
         }
     }
 
@@ -145,6 +151,16 @@ impl Event {
         self.was_recorded();
         if !self.is_in_graph() {
             self.mark.state.fetch_or(GRAPH, Relaxed);
+        }
+    }
+
+    /// A node of a graph waits for it.
+    pub(crate) fn is_awaited_by_graph(&self) {
+        if self.mark.state.fetch_or(AWAITED, SeqCst) & AWAITED == 0
+            && self.is_captured()
+            && let Some(capture) = self.mark.capture.value()
+        {
+            awaited::note(self, &capture);
         }
     }
 

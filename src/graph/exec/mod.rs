@@ -18,6 +18,7 @@ mod derived;
 mod enabled;
 mod held;
 mod instantiate;
+mod joining;
 mod launches;
 mod leaving;
 mod many;
@@ -43,6 +44,7 @@ use super::{Graph, Node, relations};
 use crate::context::Context;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, Driver, sys};
+use crate::event::any_awaited_in_capture;
 use crate::graph::definition;
 use crate::object::callback;
 use crate::object::error::{Error, Status};
@@ -261,8 +263,8 @@ impl Exec {
     /// What its nodes read, write and run, and it does not keep, is good until the stream has passed it.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] for a stream of another driver; [`Status::INVALID_ARGUMENT`] for one that is being captured, and for memory
-    /// that is not there any more, where graphs are checked ([`OpenOptions::check_graphs`](crate::driver::OpenOptions::check_graphs)); the
+    /// [`Status::INVALID_HANDLE`] for a stream of another driver; [`Status::INVALID_ARGUMENT`] for one that is being captured, or would be
+    /// since a node waits for an event that a capture under way has recorded, and for memory that is not there any more, where graphs are checked ([`OpenOptions::check_graphs`](crate::driver::OpenOptions::check_graphs)); the
     /// driver's, also for memory that the launch before allocated and nobody freed.
     #[inline]
     pub unsafe fn launch(&self, stream: &Arc<Stream>) -> Result<(), Error> {
@@ -273,6 +275,9 @@ impl Exec {
             self.check_watched(&state)?;
         }
         self.check_used(&mut state)?;
+        if any_awaited_in_capture() {
+            self.check_joins_none(&state, stream)?;
+        }
         let mut before = None;
         let launched = {
             let State { raw: Some(raw), broken: None, launches, held, keeps, unreleased, .. } = &mut *state

@@ -104,6 +104,7 @@ impl NodeOperation for Wait<'_> {
     }
 
     fn holds(&mut self) -> HandedOver {
+        self.0.event.is_awaited_by_graph();
         holds(self.0.event)
     }
 }

@@ -158,6 +158,11 @@ impl Stream {
         }
     }
 
+    /// Whether it is the legacy default stream.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.kind == Kind::Legacy
+    }
+
     /// The captures that use of this stream would come in the way of.
     pub(crate) fn entangled(&self) -> Vec<Arc<Capture>> {
         if self.kind == Kind::Legacy { capture::entangled(self.context.id()) } else { Vec::new() }

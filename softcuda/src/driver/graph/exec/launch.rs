@@ -4,7 +4,7 @@ use super::memory::Passing;
 use super::objects::Objects;
 use super::plan::Actions;
 use super::run::{Prepared, Run};
-use super::{Exec, State, operands};
+use super::{Exec, State, drawn, operands};
 use crate::abi::Answer;
 use crate::abi::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, CUgraphExec, CUstream,
@@ -44,6 +44,11 @@ impl Exec {
         let mut state = self.state.lock();
         let state = &mut *state;
         operands::check_launch(&state.actions)?;
+        if stream.is_legacy()
+            && let Some(captured) = drawn::place(&state.actions)
+        {
+            return stream.join_capture(&captured.capture, captured.tail);
+        }
         self.prepare_memory(state, stream)?;
         let queues = Run::queues(&state.actions.steps, &stream.context, stream.queue(), &mut state.queues)?;
         let (plan, actions) = (Arc::clone(&state.plan), Arc::clone(&state.actions));
@@ -59,7 +64,11 @@ impl Exec {
         }
         state.last = Some(end);
         state.memory.launched();
-        Ok(())
+        // The graph may have recorded the event itself.
+        match drawn::place(&state.actions) {
+            Some(captured) => stream.join_capture(&captured.capture, captured.tail),
+            None => Ok(()),
+        }
     }
 
     /// What the last launch has left allocated is freed before this one, if the exec is so; else the launch is refused.

@@ -6,6 +6,7 @@
 
 pub(crate) mod change;
 pub(crate) mod created;
+mod drawn;
 pub(crate) mod launch;
 mod layout;
 mod limits;

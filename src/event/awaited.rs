@@ -1,0 +1,61 @@
+//! Events for which nodes of graphs wait, and that a capture has recorded: whoever launches such a graph makes the stream part of the
+//! capture, as if it had waited for the event itself (measured on driver 580). So launches ask here first.
+
+use super::Event;
+use crate::driver::sys::CUevent;
+use crate::object::slot::Exposed;
+use parking_lot::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+
+/// One of them, in a capture that may be under way.
+struct Awaited {
+    event: usize,
+    capture: Weak<dyn Exposed>,
+}
+
+static AWAITED: Mutex<Vec<Awaited>> = Mutex::new(Vec::new());
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether there may be one.
+#[inline]
+pub(crate) fn any_awaited_in_capture() -> bool {
+    COUNT.load(Relaxed) > 0
+}
+
+/// Those of captures that are under way.
+#[cold]
+pub(crate) fn awaited_in_captures() -> Vec<CUevent> {
+    change(|awaited| {
+        awaited.retain(|it| it.capture.upgrade().is_some_and(|capture| !capture.is_over()));
+        awaited.iter().map(|it| std::ptr::without_provenance_mut(it.event)).collect()
+    })
+}
+
+/// The capture has recorded the event.
+#[cold]
+pub(super) fn note(event: &Event, capture: &Arc<dyn Exposed>) {
+    let event = event.raw().handle().addr();
+    let capture = Arc::downgrade(capture);
+    change(|awaited| {
+        awaited.retain(|it| it.event != event);
+        awaited.push(Awaited { event, capture });
+    });
+}
+
+/// It stands for a place in a capture no more.
+#[inline]
+pub(super) fn forget(event: &Event) {
+    if any_awaited_in_capture() {
+        let event = event.raw().handle().addr();
+        change(|awaited| awaited.retain(|it| it.event != event));
+    }
+}
+
+fn change<R>(look: impl FnOnce(&mut Vec<Awaited>) -> R) -> R {
+    let mut awaited = AWAITED.lock();
+    let answer = look(&mut awaited);
+    COUNT.store(awaited.len(), Relaxed);
+    answer
+}
