@@ -17,8 +17,11 @@ typedef void *CUfunction;
 typedef int32_t CUfunction_attribute;
 typedef void *CUgraph;
 typedef int32_t CUgraphDebugDot_flags;
+typedef int32_t CUgraphDependencyType;
 typedef void *CUgraphDeviceNode;
 typedef void *CUgraphExec;
+typedef int32_t CUgraphExecUpdateResult;
+typedef int32_t CUgraphInstantiateResult;
 typedef void *CUgraphNode;
 typedef void *CUgreenCtx;
 typedef int32_t CUjit_option;
@@ -26,11 +29,15 @@ typedef void *CUkernel;
 typedef int32_t CUlaunchAttributeID;
 typedef void *CUlibrary;
 typedef int32_t CUlimit;
+typedef int32_t CUmemAllocationHandleType;
 typedef int32_t CUmem_advise;
 typedef void *CUmemoryPool;
 typedef int32_t CUmemorytype;
 typedef void *CUmodule;
 typedef void *CUstream;
+typedef int32_t CUstreamMemoryBarrier_flags;
+typedef int32_t CUstreamWaitValue_flags;
+typedef int32_t CUstreamWriteValue_flags;
 typedef int32_t cushim_arg_kind;
 typedef int32_t cushim_attachment;
 typedef int32_t cushim_batch_flags;
@@ -607,6 +614,29 @@ enum {
   CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS = 131072
 };
 enum {
+  CU_GRAPH_DEPENDENCY_TYPE_DEFAULT = 0,
+  CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1
+};
+enum {
+  CU_GRAPH_EXEC_UPDATE_SUCCESS = 0,
+  CU_GRAPH_EXEC_UPDATE_ERROR = 1,
+  CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
+  CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3,
+  CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED = 4,
+  CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5,
+  CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED = 6,
+  CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE = 7,
+  CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED = 8
+};
+enum {
+  CUDA_GRAPH_INSTANTIATE_SUCCESS = 0,
+  CUDA_GRAPH_INSTANTIATE_ERROR = 1,
+  CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2,
+  CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED = 3,
+  CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED = 4,
+  CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED = 5
+};
+enum {
   CU_JIT_MAX_REGISTERS = 0,
   CU_JIT_THREADS_PER_BLOCK = 1,
   CU_JIT_WALL_TIME = 2,
@@ -681,6 +711,14 @@ enum {
   CU_LIMIT_PER_BLOCK_MEMORY_SIZE = 10
 };
 enum {
+  CU_MEM_HANDLE_TYPE_NONE = 0,
+  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+  CU_MEM_HANDLE_TYPE_WIN32 = 2,
+  CU_MEM_HANDLE_TYPE_WIN32_KMT = 4,
+  CU_MEM_HANDLE_TYPE_MAX = 2147483647,
+  CU_MEM_HANDLE_TYPE_FABRIC = 8
+};
+enum {
   CU_MEM_ADVISE_SET_READ_MOSTLY = 1,
   CU_MEM_ADVISE_UNSET_READ_MOSTLY = 2,
   CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
@@ -693,6 +731,21 @@ enum {
   CU_MEMORYTYPE_DEVICE = 2,
   CU_MEMORYTYPE_ARRAY = 3,
   CU_MEMORYTYPE_UNIFIED = 4
+};
+enum {
+  CU_STREAM_MEMORY_BARRIER_TYPE_SYS = 0,
+  CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 1
+};
+enum {
+  CU_STREAM_WAIT_VALUE_GEQ = 0,
+  CU_STREAM_WAIT_VALUE_EQ = 1,
+  CU_STREAM_WAIT_VALUE_AND = 2,
+  CU_STREAM_WAIT_VALUE_NOR = 3,
+  CU_STREAM_WAIT_VALUE_FLUSH = 1073741824
+};
+enum {
+  CU_STREAM_WRITE_VALUE_DEFAULT = 0,
+  CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 1
 };
 typedef struct cushim_error_detail cushim_error_detail;
 typedef struct cushim_driver_options cushim_driver_options;
@@ -1318,8 +1371,8 @@ cushim_status cushim_reservation_get_pointer(cushim_reservation reservation, uin
 cushim_status cushim_reservation_get_size(cushim_reservation reservation, size_t *bytes);
 cushim_status cushim_reservation_map(cushim_reservation reservation, size_t offset, cushim_allocation allocation);
 cushim_status cushim_reservation_unmap(cushim_reservation reservation, cushim_stream stream, size_t offset, size_t bytes);
-cushim_status cushim_reservation_set_access(cushim_reservation reservation, size_t offset, size_t bytes, const cushim_location *place, cushim_virtual_access access);
-cushim_status cushim_reservation_get_access(cushim_reservation reservation, size_t offset, const cushim_location *place, cushim_virtual_access *access);
+cushim_status cushim_reservation_set_access(cushim_reservation reservation, size_t offset, size_t bytes, const cushim_location *location, cushim_virtual_access access);
+cushim_status cushim_reservation_get_access(cushim_reservation reservation, size_t offset, const cushim_location *location, cushim_virtual_access *access);
 cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer, const cushim_dlpack_options *options, void **tensor);
 cushim_status cushim_buffer_import_dlpack(cushim_driver driver, void *tensor, uint32_t flags, cushim_buffer *buffer, int32_t *read_only);
 cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t size);

@@ -1682,7 +1682,7 @@ typedef struct cushim_device_pool_options {
   size_t struct_size;
   /* Which pool. */
   cushim_pool_choice choice;
-  /* How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined. */
+  /* @field[flags(CUmemAllocationHandleType)] How other processes can share a new pool. */
   int32_t handle_types;
   /*
    * The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up: branch 580
@@ -1705,7 +1705,7 @@ typedef struct cushim_pinned_options {
   int32_t numa_node;
   /* The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up. */
   size_t max_size;
-  /* How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined. */
+  /* @field[flags(CUmemAllocationHandleType)] How other processes can share a new pool. */
   int32_t handle_types;
   /* Zero. */
   int32_t reserved;
@@ -2022,8 +2022,8 @@ typedef struct cushim_edge {
   /* The node that comes after it. */
   cushim_node to_node;
   /*
-   * When the first node lets the second start: `CU_GRAPH_KERNEL_NODE_PORT_*` of a kernel node; 0: when it is done.
-   * CUDA 12.3.
+   * When the first node lets the second start. 0: when it is done; of a kernel node also 1: when its blocks call
+   * `cudaTriggerProgrammaticLaunchCompletion`, and 2: when they have all begun. CUDA 12.3.
    */
   uint8_t from_port;
   /* What of the second node waits: 0, all of it. CUDA 12.3. */
@@ -2180,8 +2180,9 @@ typedef struct cushim_exec_result {
   /* Bytes of this struct, `sizeof(cushim_exec_result)`. */
   size_t struct_size;
   /*
-   * The driver's reason: of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a
-   * `CUgraphExecUpdateResult`. 0 after success; 1 if cushim refuses the call, or the status says all there is.
+   * The driver's reason.
+   * Of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a `CUgraphExecUpdateResult`. 0
+   * after success; 1 if cushim refuses the call, or the status says all there is.
    */
   int32_t reason;
   /* Zero. */
@@ -4881,7 +4882,7 @@ cushim_status cushim_reservation_unmap(cushim_reservation reservation,
  * @param[in] reservation The reservation.
  * @param[in] offset Bytes from the first address on.
  * @param[in] bytes The size of the range, which has whole mappings without gaps.
- * @param[in] place The device, or the host for memory of the host.
+ * @param[in] location The device, or the host for memory of the host.
  * @param[in] access What it may do.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a part of a mapping, where nothing is mapped, for a location
  *   that does not exist, and for the host where memory of a device is mapped.
@@ -4890,7 +4891,7 @@ cushim_status cushim_reservation_unmap(cushim_reservation reservation,
 cushim_status cushim_reservation_set_access(cushim_reservation reservation,
                                             size_t offset,
                                             size_t bytes,
-                                            const struct cushim_location *place,
+                                            const struct cushim_location *location,
                                             cushim_virtual_access access);
 
 /*
@@ -4898,14 +4899,14 @@ cushim_status cushim_reservation_set_access(cushim_reservation reservation,
  *
  * @param[in] reservation The reservation.
  * @param[in] offset Bytes from the first address on.
- * @param[in] place The device, or the host for memory of the host.
+ * @param[in] location The device, or the host for memory of the host.
  * @param[out] access Receives the access.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` where nothing is mapped, and for a location that does not exist.
  * @driver none
  */
 cushim_status cushim_reservation_get_access(cushim_reservation reservation,
                                             size_t offset,
-                                            const struct cushim_location *place,
+                                            const struct cushim_location *location,
                                             cushim_virtual_access *access);
 
 /*

@@ -98,10 +98,11 @@ def enums(interface):
     text = HEAD.format(about="The enumerations of the interface, under names without prefixes.", source="cushim.json")
     text += "from enum import IntEnum, IntFlag\n"
     names = []
+    combined = {field.get("flags") for struct in interface["structs"] for field in struct["fields"]}
     for item in interface["enums"]:
         name = enumeration(item["name"])
         names.append(name)
-        kind = "IntFlag" if item["name"].endswith("_flags") else "IntEnum"
+        kind = "IntFlag" if item["name"].endswith("_flags") or item["name"] in combined else "IntEnum"
         text += f"\n\nclass {name}({kind}):\n"
         text += comment(f"`{item['name']}`. {item.get('doc') or ''}".strip(), "    ") + "\n"
         skip = common(item)

@@ -84,6 +84,12 @@ impl Attributes {
         self.0.iter().find(|(known, _)| known == name)?.1.as_deref()
     }
 
+    /// The enumerations that it names.
+    pub(crate) fn enumerations(&self) -> impl Iterator<Item = &str> {
+        let named = ["enum", "flags", "names"].into_iter().filter_map(|attribute| self.value(attribute));
+        named.flat_map(|names| names.split(' '))
+    }
+
     /// Refuses attributes that are not known: `name`, or `name()` for one that has a value.
     pub(crate) fn assert_known(&self, known: &[&str], place: &str) {
         for (name, value) in &self.0 {

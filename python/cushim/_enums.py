@@ -890,6 +890,38 @@ class GraphDebugDotFlags(IntFlag):
     FABRIC_CPY_BATCH_NODE_PARAMS = 131072
 
 
+class GraphDependencyType(IntEnum):
+    """`CUgraphDependencyType`."""
+
+    DEFAULT = 0
+    PROGRAMMATIC = 1
+
+
+class GraphExecUpdateResult(IntEnum):
+    """`CUgraphExecUpdateResult`."""
+
+    SUCCESS = 0
+    ERROR = 1
+    ERROR_TOPOLOGY_CHANGED = 2
+    ERROR_NODE_TYPE_CHANGED = 3
+    ERROR_FUNCTION_CHANGED = 4
+    ERROR_PARAMETERS_CHANGED = 5
+    ERROR_NOT_SUPPORTED = 6
+    ERROR_UNSUPPORTED_FUNCTION_CHANGE = 7
+    ERROR_ATTRIBUTES_CHANGED = 8
+
+
+class GraphInstantiateResult(IntEnum):
+    """`CUgraphInstantiateResult`."""
+
+    SUCCESS = 0
+    ERROR = 1
+    INVALID_STRUCTURE = 2
+    NODE_OPERATION_NOT_SUPPORTED = 3
+    MULTIPLE_CTXS_NOT_SUPPORTED = 4
+    CONDITIONAL_HANDLE_UNUSED = 5
+
+
 class JitOption(IntEnum):
     """`CUjit_option`."""
 
@@ -973,6 +1005,17 @@ class Limit(IntEnum):
     PER_BLOCK_MEMORY_SIZE = 10
 
 
+class MemAllocationHandleType(IntFlag):
+    """`CUmemAllocationHandleType`."""
+
+    NONE = 0
+    POSIX_FILE_DESCRIPTOR = 1
+    WIN32 = 2
+    WIN32_KMT = 4
+    MAX = 2147483647
+    FABRIC = 8
+
+
 class MemAdvise(IntEnum):
     """`CUmem_advise`."""
 
@@ -991,6 +1034,30 @@ class Memorytype(IntEnum):
     DEVICE = 2
     ARRAY = 3
     UNIFIED = 4
+
+
+class StreamMemoryBarrierFlags(IntFlag):
+    """`CUstreamMemoryBarrier_flags`."""
+
+    SYS = 0
+    GPU = 1
+
+
+class StreamWaitValueFlags(IntFlag):
+    """`CUstreamWaitValue_flags`."""
+
+    GEQ = 0
+    EQ = 1
+    AND = 2
+    NOR = 3
+    FLUSH = 1073741824
+
+
+class StreamWriteValueFlags(IntFlag):
+    """`CUstreamWriteValue_flags`."""
+
+    DEFAULT = 0
+    NO_MEMORY_BARRIER = 1
 
 
 __all__ = [
@@ -1020,6 +1087,9 @@ __all__ = [
     "FunctionAttribute",
     "GraphAllocationFlags",
     "GraphDebugDotFlags",
+    "GraphDependencyType",
+    "GraphExecUpdateResult",
+    "GraphInstantiateResult",
     "HostFlags",
     "JitOption",
     "JsonFlags",
@@ -1031,6 +1101,7 @@ __all__ = [
     "LogLevel",
     "ManagedFlags",
     "MemAdvise",
+    "MemAllocationHandleType",
     "MemoryAction",
     "MemorySyncDomain",
     "Memorytype",
@@ -1048,6 +1119,9 @@ __all__ = [
     "StatusCode",
     "StreamFlags",
     "StreamKind",
+    "StreamMemoryBarrierFlags",
+    "StreamWaitValueFlags",
+    "StreamWriteValueFlags",
     "SymbolStatus",
     "TableKind",
     "VirtualAccess",

@@ -61,6 +61,35 @@ fn every_function_is_described() {
     }
 }
 
+/// A binding that reads nothing but this file, or `cushim.cdef.h`, has the driver's constants that a member or a parameter wants.
+#[test]
+fn it_has_the_constants_of_the_driver_that_it_speaks_of() {
+    let interface = interface::read();
+    let values = list(&interface, "enums").iter().flat_map(|item| list(item, "values"));
+    let known: Vec<&str> = values.map(|value| text(value, "name")).collect();
+    let described =
+        [("structs", "fields"), ("functions", "parameters")].into_iter().flat_map(|(all, parts)| {
+            list(&interface, all)
+                .iter()
+                .flat_map(move |item| list(item, parts).iter().map(move |part| (item, part)))
+        });
+    let absent: Vec<String> = described
+        .flat_map(|(item, part)| text(part, "doc").split('`').map(move |word| (item, part, word)))
+        .filter(|(.., word)| {
+            word.starts_with("CU_")
+                && word.chars().all(|c| c.is_ascii_uppercase() || "_*0123456789".contains(c))
+        })
+        // An attribute of pointers, which the member answers.
+        .filter(|(.., word)| *word != "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS")
+        .filter(|(.., word)| match word.strip_suffix('*') {
+            Some(beginning) => !known.iter().any(|name| name.starts_with(beginning)),
+            None => !known.contains(word),
+        })
+        .map(|(item, part, word)| format!("{}, {}: {word}", text(item, "name"), text(part, "name")))
+        .collect();
+    assert!(absent.is_empty(), "{absent:#?}");
+}
+
 /// The page names each member, and no other: programs that read the file count on both.
 #[test]
 fn every_member_is_on_its_page() {

@@ -89,6 +89,9 @@ fn field(interface: &Interface, item: &Field) -> Value {
         let Some(name) = item.attributes.value(attribute) else { continue };
         described[attribute] = json!(name);
     }
+    if let Some(names) = item.attributes.value("names") {
+        described["names"] = json!(names.split(' ').collect::<Vec<&str>>());
+    }
     for attribute in ["taken", "borrowed"].into_iter().filter(|attribute| item.attributes.has(attribute)) {
         described[attribute] = json!(true);
     }

@@ -352,7 +352,7 @@ impl Interface {
         let fields = self.structs.iter().flat_map(|item| &item.fields);
         let attributes = parameters.map(|item| &item.attributes).chain(fields.map(|item| &item.attributes));
         let named: BTreeSet<String> = attributes
-            .filter_map(|attributes| attributes.value("enum").or_else(|| attributes.value("flags")))
+            .flat_map(Attributes::enumerations)
             .filter(|name| !self.enums.iter().any(|known| known.name == *name))
             .map(str::to_owned)
             .collect();
@@ -431,7 +431,7 @@ impl Function {
 
 /// What a tag may say of a member.
 const FIELD_ATTRIBUTES: &[&str] =
-    &["enum()", "flags()", "example()", "nullable", "taken", "borrowed", "array()", "bytes()"];
+    &["enum()", "flags()", "names()", "example()", "nullable", "taken", "borrowed", "array()", "bytes()"];
 
 /// The attributes of a member, and its documentation.
 fn field_docs(field: &syn::Field) -> (Attributes, String) {

@@ -20,12 +20,12 @@ pub struct cushim_edge {
     pub from_node: cushim_node,
     /// The node that comes after it.
     pub to_node: cushim_node,
-    /// When the first node lets the second start: `CU_GRAPH_KERNEL_NODE_PORT_*` of a kernel node; 0: when it is done.
-    /// CUDA 12.3.
+    /// When the first node lets the second start. 0: when it is done; of a kernel node also 1: when its blocks call
+    /// `cudaTriggerProgrammaticLaunchCompletion`, and 2: when they have all begun. CUDA 12.3.
     pub from_port: u8,
     /// What of the second node waits: 0, all of it. CUDA 12.3.
     pub to_port: u8,
-    /// The type of the dependency, a `CUgraphDependencyType`. CUDA 12.3.
+    /// @field[names(CUgraphDependencyType)] The type of the dependency, a `CUgraphDependencyType`. CUDA 12.3.
     pub r#type: u8,
     /// Zero.
     pub reserved: [u8; 5],

@@ -76,8 +76,9 @@ pub struct cushim_exec_options {
 pub struct cushim_exec_result {
     /// Bytes of this struct, `sizeof(cushim_exec_result)`.
     pub struct_size: usize,
-    /// The driver's reason: of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a
-    /// `CUgraphExecUpdateResult`. 0 after success; 1 if cushim refuses the call, or the status says all there is.
+    /// @field[names(CUgraphInstantiateResult CUgraphExecUpdateResult)] The driver's reason.
+    ///   Of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a `CUgraphExecUpdateResult`. 0
+    ///   after success; 1 if cushim refuses the call, or the status says all there is.
     pub reason: i32,
     /// Zero.
     pub reserved: u32,

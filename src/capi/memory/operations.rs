@@ -38,7 +38,7 @@ pub enum cushim_memory_action {
 pub struct cushim_memory_operation {
     /// @field[enum(cushim_memory_action)] What it does.
     pub action: i32,
-    /// The driver's flags for it.
+    /// @field[names(CUstreamWaitValue_flags CUstreamWriteValue_flags CUstreamMemoryBarrier_flags)] The driver's flags for it.
     pub flags: u32,
     /// Where the value stands: device memory, or page-locked host memory that the device reaches. Actions that have
     /// no value use only its `owner`.

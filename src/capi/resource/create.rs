@@ -38,7 +38,7 @@ pub struct cushim_device_pool_options {
     pub struct_size: usize,
     /// @field[enum(cushim_pool_choice)] Which pool.
     pub choice: i32,
-    /// How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined.
+    /// @field[flags(CUmemAllocationHandleType)] How other processes can share a new pool.
     pub handle_types: i32,
     /// The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up: branch 580
     /// to a multiple of 32 MiB (measured). Needs CUDA 12.2.
@@ -157,7 +157,7 @@ pub struct cushim_pinned_options {
     pub numa_node: i32,
     /// The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up.
     pub max_size: usize,
-    /// How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined.
+    /// @field[flags(CUmemAllocationHandleType)] How other processes can share a new pool.
     pub handle_types: i32,
     /// Zero.
     pub reserved: i32,

@@ -168,27 +168,27 @@ pub extern "C" fn cushim_reservation_unmap(
 /// @param[in] reservation The reservation.
 /// @param[in, example(6291456)] offset Bytes from the first address on.
 /// @param[in, example(2097152)] bytes The size of the range, which has whole mappings without gaps.
-/// @param[in] place The device, or the host for memory of the host.
+/// @param[in] location The device, or the host for memory of the host.
 /// @param[in, enum(cushim_virtual_access)] access What it may do.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a part of a mapping, where nothing is mapped, for a location
 ///   that does not exist, and for the host where memory of a device is mapped.
 /// @driver none
 ///
 /// # Safety
-/// `place` is NULL or valid for reads.
+/// `location` is NULL or valid for reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_reservation_set_access(
     reservation: cushim_reservation,
     offset: usize,
     bytes: usize,
-    place: *const cushim_location,
+    location: *const cushim_location,
     access: i32,
 ) -> cushim_status {
     call(|| {
         let wanted = self::access(access, "access")?;
-        // SAFETY: the caller vouches for `place`.
-        let place = unsafe { location(place, "place") }?;
-        hold(reservation)?.set_access(offset, bytes, place, wanted)
+        // SAFETY: the caller vouches for `location`.
+        let location = unsafe { self::location(location, "location") }?;
+        hold(reservation)?.set_access(offset, bytes, location, wanted)
     })
 }
 
@@ -196,26 +196,26 @@ pub unsafe extern "C" fn cushim_reservation_set_access(
 ///
 /// @param[in] reservation The reservation.
 /// @param[in, example(6291456)] offset Bytes from the first address on.
-/// @param[in] place The device, or the host for memory of the host.
+/// @param[in] location The device, or the host for memory of the host.
 /// @param[out, enum(cushim_virtual_access)] access Receives the access.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` where nothing is mapped, and for a location that does not exist.
 /// @driver none
 ///
 /// # Safety
-/// `place` is NULL or valid for reads; `access` is NULL or valid for writes.
+/// `location` is NULL or valid for reads; `access` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_reservation_get_access(
     reservation: cushim_reservation,
     offset: usize,
-    place: *const cushim_location,
+    location: *const cushim_location,
     access: *mut i32,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `access`.
         let access = unsafe { out::cleared(access, 0, "access") }?;
-        // SAFETY: the caller vouches for `place`.
-        let place = unsafe { location(place, "place") }?;
-        *access = match hold(reservation)?.access(offset, place)? {
+        // SAFETY: the caller vouches for `location`.
+        let location = unsafe { self::location(location, "location") }?;
+        *access = match hold(reservation)?.access(offset, location)? {
             Access::ReadWrite => cushim_virtual_access::CUSHIM_VIRTUAL_READ_WRITE as i32,
             Access::Read => cushim_virtual_access::CUSHIM_VIRTUAL_READ as i32,
             Access::None => cushim_virtual_access::CUSHIM_VIRTUAL_NO_ACCESS as i32,
