@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from . import _callbacks
-from ._object import check, ffi, lib, owned, sized
+from ._object import NATIVE, check, ffi, lib, owned, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,13 @@ def _unused(capsule: int) -> None:
             _delete(_pointer(capsule, name), form)
 
 
-_destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_unused)
+if NATIVE:
+    from ._native import unused_capsule
+
+    _destructor = ctypes.c_void_p(unused_capsule)
+else:  # in Python, which must not run while an exception is raised: a consumer that refuses a tensor gets a SystemError
+    _kept = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_unused)
+    _destructor = ctypes.cast(_kept, ctypes.c_void_p)
 
 
 def device_of(buffer: Buffer) -> Tuple[int, int]:
@@ -78,7 +84,7 @@ def give(buffer: Buffer, code: int, bits: int, shape: Tuple[int, ...], *, stream
     options.shape, options.dimensions = lengths, len(shape)
     tensor = ffi.new("void **")
     check(lib.cushim_buffer_export_dlpack(buffer._h, options, tensor))
-    return _new(int(ffi.cast("uintptr_t", tensor[0])), NAMES[form], ctypes.cast(_destructor, ctypes.c_void_p))
+    return _new(int(ffi.cast("uintptr_t", tensor[0])), NAMES[form], _destructor)
 
 
 def _order(producer: Optional[Stream], buffer: Buffer, consumer: int) -> None:

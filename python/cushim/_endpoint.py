@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 from ._callbacks import lend
 from ._handles import BufferBase
 from ._interface import ffi
@@ -17,8 +19,15 @@ HOST, DEVICE, BUFFER = 1, 2, 5  # cushim_endpoint_kind
 
 
 def pattern(value: int, value_bytes: int) -> bytes:
-    """A number as the value of a memset."""
-    return (value % (1 << 8 * value_bytes)).to_bytes(value_bytes, "little")
+    """A number as the value of a memset; a negative one in two's complement."""
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"`value` is {value!r}, and not an int. The bits of a float are one, of 4 bytes: "
+                        "int.from_bytes(struct.pack('<f', 1.5), 'little')") from None
+    if value_bytes in (1, 2, 4) and not -(1 << 8 * value_bytes - 1) <= number < 1 << 8 * value_bytes:
+        raise ValueError(f"`value` is {number}, which does not fit into `value_bytes`, {value_bytes}; that may be 1, 2 or 4")
+    return (number % (1 << 8 * value_bytes)).to_bytes(value_bytes, "little")
 
 
 class Pointer:

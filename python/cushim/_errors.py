@@ -83,6 +83,9 @@ class GraphRefused(CushimError):
     """The driver's CUgraphInstantiateResult or CUgraphExecUpdateResult."""
 
 
+for _kind in [CushimError, *CushimError.__subclasses__()]:
+    _kind.__module__ = "cushim"  # as tracebacks name it
+
 CLASSES: Dict[int, Type[CushimError]] = {
     -1: InvalidArgument,
     1: InvalidArgument,

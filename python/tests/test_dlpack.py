@@ -43,6 +43,18 @@ def test_a_capsule_that_nobody_takes(context, stream):
     gc.collect()
 
 
+@pytest.mark.skipif(not cushim._object.NATIVE, reason="without the compiled module")
+def test_a_tensor_that_is_refused(device, stream):
+    used = lambda: device.resource.get_attribute(cushim.PoolAttribute.USED_CURRENT)
+    before = used()
+    buffer = device.allocate(stream, 48)
+    with pytest.raises((BufferError, RuntimeError), match="device"):
+        numpy.from_dlpack(buffer.view("float32", (3, 4)))  # NumPy has no memory of a device
+    buffer.close()
+    stream.synchronize()
+    assert used() == before  # the tensor was deleted
+
+
 def test_devices(context, device, stream):
     assert device.allocate(stream, 8).__dlpack_device__() == (2, 0)
     assert context.create_pinned_resource().allocate(stream, 8).__dlpack_device__() == (3, 0)

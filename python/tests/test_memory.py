@@ -1,6 +1,7 @@
 """Memory, copies, streams and events."""
 
 import gc
+import struct
 import sys
 
 import cushim
@@ -34,6 +35,22 @@ def test_parts_of_a_buffer(device, stream):
         buffer[::2]
     with pytest.raises(TypeError, match="start:end"):
         buffer[3]
+
+
+def test_a_value_that_does_not_fit_is_refused(context, device, stream):
+    buffer, back = device.allocate(stream, 8), bytearray(8)
+    for fill in (stream.fill, context.fill, context.create_graph().add_fill):
+        with pytest.raises(ValueError, match="`value` is 300, which does not fit into `value_bytes`, 1"):
+            fill(buffer, 300)
+        with pytest.raises(ValueError, match="-129"):
+            fill(buffer, -129)
+        with pytest.raises(TypeError, match="not an int. The bits of a float"):
+            fill(buffer, 1.5)
+    stream.fill(buffer, numpy.int64(-1), value_bytes=2)
+    stream.fill(buffer[:4], int.from_bytes(struct.pack("<f", 1.5), "little"), value_bytes=4)
+    stream.copy(back, buffer)
+    stream.synchronize()
+    assert back == struct.pack("<f", 1.5) + b"\xff" * 4
 
 
 def test_a_copy_of_the_wrong_size_is_refused(device, stream):

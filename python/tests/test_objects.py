@@ -3,6 +3,7 @@
 import gc
 import pickle
 import threading
+import traceback
 import weakref
 
 import cushim
@@ -96,6 +97,12 @@ def test_enumerations_have_short_names(stream):
 def test_handles_are_not_pickled(stream):
     with pytest.raises(TypeError):
         pickle.dumps(stream)
+
+
+def test_tracebacks_name_errors_as_programs_do(driver):
+    with pytest.raises(cushim.InvalidArgument) as caught:
+        driver.device(99)
+    assert "".join(traceback.format_exception_only(caught.type, caught.value)).startswith("cushim.InvalidArgument: there is no device 99")
 
 
 def test_errors_are_those_of_their_thread(context):

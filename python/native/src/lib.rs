@@ -8,6 +8,7 @@
 
 mod bound;
 mod calls;
+mod capsule;
 mod launch;
 mod module;
 mod object;

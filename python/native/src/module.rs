@@ -2,12 +2,13 @@
 
 use crate::bound::{BUFFER, EVENT, FAIL, Held, KERNEL, STREAM};
 use crate::calls::{Call, EVENT_QUERY, EXEC_LAUNCH, RECORD, STREAM_QUERY, WAIT};
+use crate::capsule;
 use crate::launch::{CONFIG, FUNCTION, METHOD, fits};
 use crate::object;
 use crate::python::{
     FAST, INTERFACE, Method, Module, Object, Py_DecRef, Py_IncRef, PyCFunction_NewEx, PyDescr_NewMethod,
-    PyErr_Occurred, PyErr_SetString, PyExc_ValueError, PyLong_AsUnsignedLongLong, PyModule_AddObject,
-    PyModule_Create2, PyUnicode_CompareWithASCIIString, none,
+    PyErr_Occurred, PyErr_SetString, PyExc_ValueError, PyLong_AsUnsignedLongLong, PyLong_FromLongLong,
+    PyModule_AddObject, PyModule_Create2, PyUnicode_CompareWithASCIIString, none,
 };
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
@@ -69,6 +70,10 @@ pub(crate) unsafe fn create() -> *mut Object {
         let made = PyModule_Create2(Box::into_raw(module), INTERFACE);
         let class = object::create();
         if made.is_null() || class.is_null() || PyModule_AddObject(made, c"Base".as_ptr(), class) != 0 {
+            return null_mut();
+        }
+        let unused = PyLong_FromLongLong(capsule::unused as *const () as i64);
+        if unused.is_null() || PyModule_AddObject(made, c"unused_capsule".as_ptr(), unused) != 0 {
             return null_mut();
         }
         made

@@ -134,6 +134,8 @@ unsafe extern "C" {
     pub(crate) fn PyLong_AsUnsignedLongLong(number: *mut Object) -> c_ulonglong;
     pub(crate) fn PyLong_FromLongLong(number: c_longlong) -> *mut Object;
     pub(crate) fn PyUnicode_CompareWithASCIIString(text: *mut Object, other: *const c_char) -> c_int;
+    pub(crate) fn PyCapsule_IsValid(capsule: *mut Object, name: *const c_char) -> c_int;
+    pub(crate) fn PyCapsule_GetPointer(capsule: *mut Object, name: *const c_char) -> *mut c_void;
     pub(crate) fn PyFloat_AsDouble(number: *mut Object) -> f64;
     pub(crate) fn PyBool_FromLong(value: std::ffi::c_long) -> *mut Object;
     pub(crate) fn PyErr_Occurred() -> *mut Object;
