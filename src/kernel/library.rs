@@ -241,7 +241,8 @@ fn c_name(name: &str) -> Result<CString, Error> {
         .map_err(|_| Error::new(Status::INVALID_ARGUMENT, format!("the name {name:?} has a NUL in it")))
 }
 
-fn some_of(names: &[String]) -> String {
+/// The first of them, for a message.
+pub(crate) fn some_of(names: &[String]) -> String {
     const MOST: usize = 8;
     let mut list = names[..names.len().min(MOST)].join(", ");
     if names.len() > MOST {

@@ -35,6 +35,7 @@ pub(crate) mod refusal;
 pub use crate::driver::calls::kernel::function::Parameter;
 pub use config::{LaunchConfig, MemorySyncDomain, ProgrammaticEvent};
 pub use image::Image;
+pub(crate) use library::some_of;
 pub use library::{Library, LoadOptions};
 pub use object::{Keeper, Kernel, NativeKernel};
 pub use occupancy::{BlockSize, DynamicShared};

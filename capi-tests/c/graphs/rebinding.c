@@ -70,7 +70,7 @@ static void parameters(void) {
   CHECK(count == 2 && *(const uint32_t *)args[1].value == 5);
 
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "none", &five, 4, &count));
-  CHECK_CONTAINS(last_message(), "no parameter \"none\"");
+  CHECK_CONTAINS(last_message(), "no parameter \"none\"; it has \"other\", \"seed\"");
   CHECK(count == 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "seed", &wide, 8, &count));
   CHECK_CONTAINS(last_message(), "takes 4 bytes, and 8 are given");

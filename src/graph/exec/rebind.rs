@@ -5,6 +5,7 @@ use super::uses::{User, Users};
 use super::{Exec, State};
 use crate::graph::definition;
 use crate::graph::state::name;
+use crate::kernel::some_of;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
 use crate::op::node::{Holds, Parameters, Rebinding};
@@ -70,7 +71,7 @@ impl Exec {
         let tree = self.tree.lock();
         let uses = self.find_uses(&mut state, &tree)?;
         let Some((key, mut users)) = uses.take_name(name) else {
-            return Err(self.no_parameter(&tree, name));
+            return Err(self.no_parameter(&tree, name, uses.names()));
         };
         let checked = self.check_parameter(&state, &tree, &users, name, value.len());
         // SAFETY: the caller vouches for the value.
@@ -111,9 +112,13 @@ impl Exec {
 
     /// The refusal of a name that no argument has. The definition remembers names that arguments had once.
     #[cold]
-    fn no_parameter(&self, tree: &definition::State, name: &str) -> Error {
+    fn no_parameter(&self, tree: &definition::State, name: &str, others: Vec<String>) -> Error {
         if tree.parameter_size(name).is_none() {
-            return self.refused(format!("{self} has no parameter \"{name}\""));
+            let others = match &others[..] {
+                [] => "none of its arguments has a name (CUSHIM_ARG_PARAMETER)".to_owned(),
+                some => format!("it has {}", some_of(some)),
+            };
+            return self.refused(format!("{self} has no parameter \"{name}\"; {others}"));
         }
         self.refused(format!(
             "no argument in {self} is the parameter \"{name}\" any more: each was set to something else, or its node was removed; set one \

@@ -85,6 +85,13 @@ impl Uses {
         self.names.remove_entry(name)
     }
 
+    /// The names of all parameters, in quotes and in order.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.names.keys().map(|name| format!("\"{name}\"")).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// These have a parameter.
     pub(super) fn put_name(&mut self, name: Arc<str>, users: Users) {
         self.names.insert(name, users);
