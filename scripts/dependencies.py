@@ -18,7 +18,7 @@ PERMISSIVE = {"0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Cla
 FOR_DEVELOPMENT = PERMISSIVE | {"MPL-2.0"}
 
 # What is linked into each part of a release: a package of the workspace with all it needs, or what it has for its tests.
-PARTS = {"cushim": ("cushim", None), "softcuda": ("softcuda", None), "nvml": ("softcuda-nvml", None), "compilers": ("softcuda-compilers", None), "run": ("softcuda-run", None), "probe": ("cushim", "serde_json"), "python": ("cushim-python", None)}
+PARTS = {"cushim": ("cushim", None), "softcuda": ("softcuda", None), "nvml": ("softcuda-nvml", None), "compilers": ("softcuda-compilers", None), "run": ("softcuda-run", None), "probe": ("cushim-probe", None), "python": ("cushim-python", None)}
 TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"]
 
 # What zig compiles and links into the files of a release: in which of its folders, and where the licence is.

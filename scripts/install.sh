@@ -188,14 +188,14 @@ prepare_zig() {
 # Cargo says what it built and where, whatever the configuration makes of target folders.
 if [[ ! $given ]]; then
   common=(--locked --profile "$profile" "${for_target[@]}" --message-format json-render-diagnostics)
-  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim -p cushim-python ${softcuda:+-p softcuda -p softcuda-nvml -p softcuda-compilers} --lib --features capi)
   # softcuda is where the loader looks for it.
-  rpath=-Wl,-rpath,\$ORIGIN/$(realpath -ms --relative-to=/bin "/$libdir")
-  if [[ $probe ]]; then
-    built+=$'\n'$("${cargo[@]}" rustc "${common[@]}" -p cushim --example probe -- -C "link-arg=$rpath")
-  fi
+  rpath=\$ORIGIN/$(realpath -ms --relative-to=/bin "/$libdir")
+  parts=(-p cushim -p cushim-python)
+  [[ ! $softcuda ]] || parts+=(-p softcuda -p softcuda-nvml -p softcuda-compilers)
+  [[ ! $probe ]] || parts+=(-p cushim-probe --bin cushim-probe)
+  built=$(CUSHIM_PROBE_RPATH=$rpath "${cargo[@]}" "$build" "${common[@]}" "${parts[@]}" --lib --features capi)
   if [[ $softcuda ]]; then
-    built+=$'\n'$("${cargo[@]}" rustc "${common[@]}" -p softcuda-run --bin softcuda-run -- -C "link-arg=$rpath")
+    built+=$'\n'$("${cargo[@]}" rustc "${common[@]}" -p softcuda-run --bin softcuda-run -- -C "link-arg=-Wl,-rpath,$rpath")
   fi
 fi
 
@@ -297,7 +297,7 @@ if [[ $softcuda ]]; then
   fi
 fi
 if [[ $probe ]]; then
-  put_program "$(built_file examples/probe)" bin/cushim-probe
+  put_program "$(built_file cushim-probe)" bin/cushim-probe
   put_text cushim-probe.1.in share/man/man1/cushim-probe.1
 fi
 
