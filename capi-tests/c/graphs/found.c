@@ -11,7 +11,7 @@ enum { NODES = 48, ROUNDS = 150 };
 static cushim_node nodes[NODES];
 static cushim_graph clone_of_all;
 static pthread_barrier_t together;
-static volatile int found_count, removed_count, is_over;
+static int found_count, removed_count, is_over;
 
 static void *find_all(void *unused) {
   int round, i;
@@ -32,7 +32,7 @@ static void *find_all(void *unused) {
 }
 
 static void *clone_another(void *graph) {
-  while (!is_over) {
+  while (!__atomic_load_n(&is_over, __ATOMIC_SEQ_CST)) {
     cushim_graph clone = NULL;
     CHECK_OK(cushim_graph_clone((cushim_graph)graph, &clone));
     CHECK_OK(cushim_graph_destroy(clone));
@@ -66,7 +66,7 @@ int main(void) {
       remove_all(graph);
     }
     CHECK(pthread_join(other, NULL) == 0);
-    is_over = 1;
+    __atomic_store_n(&is_over, 1, __ATOMIC_SEQ_CST);
     CHECK(pthread_join(third, NULL) == 0);
     CHECK_OK(cushim_graph_destroy(another));
     CHECK(found_count + removed_count == NODES * ROUNDS);
