@@ -7,6 +7,7 @@
 //! - of the sum: row `n / 4 + 8 * (e / 2)` and column `n % 4 * 2 + e % 2` as element `e` of its registers.
 
 use super::core::{Core, LANES, Lane, Op, Reg, Step};
+use super::mma_sum::{aligned, in_two_steps};
 use crate::ptx::byte_float::{ByteFloat, E4m3, E5m2};
 use crate::ptx::float::{canonical, quiet};
 use crate::ptx::half::{Bf16, F16, Half};
@@ -39,6 +40,8 @@ pub(in crate::ptx) trait Factor {
     type Number: Number;
     /// Elements of a register.
     const PER: usize;
+    /// Whether they are multiplied as elements of 16 bits, in two steps.
+    const IN_TWO_STEPS: bool = false;
 
     fn number(word: Self::Word, at: usize) -> Self::Number;
 }
@@ -51,16 +54,25 @@ pub(in crate::ptx) trait Sum {
 
     fn number(word: Self::Word, at: usize) -> Self::Number;
     fn put(word: &mut Self::Word, at: usize, sum: Self::Number);
+
+    /// The products of the pairs and what they are added to.
+    fn total<A: Factor<Number = Self::Number>>(
+        before: Self::Number,
+        pairs: impl Iterator<Item = (Self::Number, Self::Number)> + Clone,
+    ) -> Self::Number {
+        pairs.fold(before, |sum, (a, b)| a.fused(b, sum))
+    }
 }
 
 macro_rules! factors {
-    ($($name:ident: $word:ty, $number:ty, $per:literal, $of:expr;)*) => { $(
+    ($($name:ident: $word:ty, $number:ty, $per:literal $(in two steps $two:literal)?, $of:expr;)*) => { $(
         pub(in crate::ptx) struct $name;
 
         impl Factor for $name {
             type Word = $word;
             type Number = $number;
             const PER: usize = $per;
+            $(const IN_TWO_STEPS: bool = $two;)?
 
             fn number(word: $word, at: usize) -> $number {
                 let of: fn($word, usize) -> $number = $of;
@@ -83,8 +95,8 @@ factors! {
     OfBf16: u32, f64, 2, |word, at| Bf16::to_f32(half(word, at)).into();
     // The bits below those of the format are not looked at.
     OfTf32: u32, f64, 1, |word, _| f32::from_bits(word & !0x1fff).into();
-    OfE4m3: u32, f64, 4, |word, at| F16::to_f32(E4m3::to_f16(byte(word, at))).into();
-    OfE5m2: u32, f64, 4, |word, at| F16::to_f32(E5m2::to_f16(byte(word, at))).into();
+    OfE4m3: u32, f64, 4 in two steps true, |word, at| F16::to_f32(E4m3::to_f16(byte(word, at))).into();
+    OfE5m2: u32, f64, 4 in two steps true, |word, at| F16::to_f32(E5m2::to_f16(byte(word, at))).into();
     OfF64: f64, f64, 1, |word, _| word;
     OfS8: u32, i64, 4, |word, at| (byte(word, at) as i8).into();
     OfU8: u32, i64, 4, |word, at| byte(word, at).into();
@@ -108,6 +120,10 @@ impl Sum for InF32 {
 
     fn put(word: &mut u32, _: usize, sum: f64) {
         *word = canonical(sum as f32).to_bits();
+    }
+
+    fn total<A: Factor<Number = f64>>(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+        if A::IN_TWO_STEPS { in_two_steps(before, pairs) } else { aligned(before, pairs) }
     }
 }
 
@@ -219,9 +235,8 @@ where
             for at in 0..C::PER {
                 let element = register * C::PER + at;
                 let (row, column) = (lane / 4 + 8 * (element / 2), lane % 4 * 2 + element % 2);
-                let pairs = first[row][..inner].iter().zip(&second[column]);
-                let sum = pairs.fold(C::number(*word, at), |sum, (a, b)| a.fused(*b, sum));
-                C::put(word, at, sum);
+                let pairs = first[row][..inner].iter().copied().zip(second[column]);
+                C::put(word, at, C::total::<A>(C::number(*word, at), pairs));
             }
         }
         core.put(nth::<C::Word>(op.d, register), &words);

@@ -19,6 +19,7 @@ pub(super) mod grid;
 pub(super) mod host;
 pub(super) mod map;
 pub(super) mod mma;
+mod mma_sum;
 pub(super) mod print;
 pub(super) mod program;
 pub(super) mod space;

@@ -1,0 +1,103 @@
+//! How `mma` sums products in single precision, as an H100 does (measured with some 1,800 sums): what is added is brought to the place of the
+//! greatest exponent, where the exponent of a product is the sum of those of its factors; of each, bits beyond 25 behind the point are left out,
+//! and so is what a single does not hold of the sum.
+
+/// Bits behind the point that take part.
+const BITS: i32 = 25;
+
+/// The sum of the products and of what they are added to.
+pub(super) fn aligned(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let plain = pairs.clone().fold(before, |sum, (a, b)| sum + a * b);
+    if !plain.is_finite() {
+        return plain;
+    }
+    let of_products =
+        pairs.clone().filter(|(a, b)| *a != 0.0 && *b != 0.0).map(|(a, b)| exponent(a) + exponent(b));
+    let of_sum = (before != 0.0).then(|| exponent(before));
+    let Some(greatest) = of_products.chain(of_sum).max() else { return 0.0 };
+    let scale = power(BITS - greatest);
+    // Each is below 2^27, and there are 33 at most.
+    let part = |number: f64| (number * scale) as i64;
+    let sum = pairs.fold(part(before), |sum, (a, b)| sum + part(a * b));
+    toward_zero(sum as f64 * power(greatest - BITS))
+}
+
+/// Elements of 8 bits are multiplied as those of 16: the first two of each four, then the others. The sum of that is rounded to what it is added to.
+pub(super) fn in_two_steps(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let half = |from: usize| {
+        let in_half = move |at: &usize| at % 4 / 2 == from;
+        pairs.clone().enumerate().filter(move |(at, _)| in_half(at)).map(|(_, pair)| pair)
+    };
+    let products = aligned(aligned(0.0, half(0)), half(1));
+    (before as f32 + products as f32).into()
+}
+
+/// Of a number that is normal and not zero.
+fn exponent(number: f64) -> i32 {
+    (number.to_bits() >> 52 & 0x7ff) as i32 - 1023
+}
+
+fn power(exponent: i32) -> f64 {
+    2f64.powi(exponent)
+}
+
+/// A single that is not greater in magnitude.
+fn toward_zero(number: f64) -> f64 {
+    let single = number as f32;
+    let is_beyond = f64::from(single).abs() > number.abs();
+    f32::from_bits(single.to_bits() - u32::from(is_beyond)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 times 1, and `count` products 2^-power.
+    fn beside_one(first: f64, count: usize, power: i32) -> Vec<(f64, f64)> {
+        let small = (2f64.powi(-(power / 2)), 2f64.powi(power / 2 - power));
+        std::iter::once((first, first)).chain(std::iter::repeat_n(small, count)).collect()
+    }
+
+    fn bits(sum: f64) -> u32 {
+        (sum as f32).to_bits()
+    }
+
+    /// The answers of an H100, for m16n8k16 of half precision.
+    #[test]
+    fn sums_of_halves() {
+        let sum =
+            |first, count, power, before| bits(aligned(before, beside_one(first, count, power).into_iter()));
+        assert_eq!(sum(1.0, 1, 23, 0.0), 0x3f80_0001);
+        assert_eq!(sum(1.0, 1, 24, 0.0), 0x3f80_0000);
+        assert_eq!(sum(1.0, 15, 24, 0.0), 0x3f80_0007);
+        assert_eq!(sum(1.0, 15, 25, 0.0), 0x3f80_0003);
+        assert_eq!(sum(1.0, 15, 26, 0.0), 0x3f80_0000);
+        // By the exponents of the factors the product 2.25 stands at 1, so what is 2^-25 takes part.
+        assert_eq!(sum(1.5, 15, 25, 0.0), 0x4010_0001);
+        assert_eq!(bits(aligned(-1.0, beside_one(1.0, 1, 25).into_iter())), 0x3300_0000);
+        assert_eq!(bits(aligned(-1.0, beside_one(1.0, 1, 26).into_iter())), 0);
+        assert_eq!(bits(aligned(f32::MAX.into(), [(1.0, 1.0)].into_iter())), 0x7f7f_ffff);
+        assert_eq!(bits(aligned(-0.0, [(-0.0, 1.0)].into_iter())), 0);
+        assert_eq!(bits(aligned(f32::from_bits(1).into(), [(0.0, 0.0)].into_iter())), 1);
+    }
+
+    /// For m16n8k32 of `e5m2`.
+    #[test]
+    fn sums_of_bytes() {
+        let sum = |pairs: Vec<(f64, f64)>, before| bits(in_two_steps(before, pairs.into_iter()));
+        assert_eq!(sum(beside_one(1.0, 31, 24), 0.0), 0x3f80_000f);
+        assert_eq!(sum(beside_one(1.0, 31, 25), 0.0), 0x3f80_0007);
+        assert_eq!(sum(beside_one(1.5, 31, 23), 0.0), 0x4010_000f);
+        let least_below_two = f32::from_bits((127 - 8) << 23 | 0x7f_ffff).into();
+        assert_eq!(sum(vec![(1.0, 1.0)], least_below_two), 0x3f81_0000);
+        // The last stands in the second step.
+        let cancelled = |power: i32| {
+            let mut pairs = vec![(0.0, 0.0); 32];
+            (pairs[0], pairs[31]) = ((1.0, 1.0), (-1.0, 1.0));
+            pairs[2] = (2f64.powi(-(power / 2)), 2f64.powi(power / 2 - power));
+            pairs
+        };
+        assert_eq!(sum(cancelled(25), 0.0), 0x3300_0000);
+        assert_eq!(sum(cancelled(26), 0.0), 0);
+    }
+}
