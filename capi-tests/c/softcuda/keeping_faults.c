@@ -1,6 +1,7 @@
 /*
  * An event after a launch that the driver does not record: the launch succeeds all the same, and what the exec keeps stays until a later one
- * is recorded; if none is, it is leaked and counted. After a launch that failed, nothing is assumed to be done.
+ * is recorded. In a stream that was created here the worker records that; in one that was wrapped it is leaked and counted if no later launch
+ * tells. After a launch that failed, nothing is assumed to be done.
  */
 #include "graphs.h"
 
@@ -24,6 +25,29 @@ static int stays(int before) {
   const struct timespec pause = {0, 60000000};
   nanosleep(&pause, NULL);
   return released(&count) == before;
+}
+
+/* A stream that others made with the driver's own function, and may destroy. */
+struct lent {
+  CUstream native;
+  cushim_stream stream;
+};
+
+static struct lent lend(void) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  struct lent lent = {NULL, NULL};
+  cushim_context popped = NULL;
+  CHECK_OK(cushim_context_push(all.context));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamCreate_2000(&lent.native, CU_STREAM_NON_BLOCKING));
+  CHECK_OK(cushim_context_pop(all.driver, &popped, NULL));
+  CHECK_OK(cushim_stream_wrap(all.context, lent.native, CUSHIM_BORROWED, &lent.stream));
+  return lent;
+}
+
+static void give_back(const struct lent *lent) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  CHECK_OK(cushim_stream_destroy(lent->stream));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamDestroy_4000(lent->native));
 }
 
 struct scene {
@@ -51,32 +75,65 @@ static void set_plain(const struct scene *scene) { CHECK_OK(cushim_exec_set_host
 
 static void a_later_event_tells(void) {
   struct scene scene = build();
+  const struct lent lent = lend();
   const int before = released(&count);
   CHECK(control.fault_set("cuEventRecord#1=999") == 0);
-  CHECK_OK(cushim_exec_launch(scene.exec, scene.stream));
+  CHECK_OK(cushim_exec_launch(scene.exec, lent.stream));
   CHECK(control.fault_hits() == 1);
   control.fault_clear();
-  CHECK_OK(cushim_stream_synchronize(scene.stream));
+  CHECK_OK(cushim_stream_synchronize(lent.stream));
   set_plain(&scene);
   CHECK(stays(before));
-  CHECK_OK(cushim_exec_launch(scene.exec, scene.stream));
-  CHECK_OK(cushim_stream_synchronize(scene.stream));
+  CHECK_OK(cushim_exec_launch(scene.exec, lent.stream));
+  CHECK_OK(cushim_stream_synchronize(lent.stream));
   CHECK(released_soon(&count, before + 1) == before + 1);
   CHECK_OK(cushim_exec_destroy(scene.exec));
   CHECK_OK(cushim_stream_destroy(scene.stream));
+  give_back(&lent);
 }
 
 static void no_event_tells(void) {
+  struct scene scene = build();
+  const struct lent lent = lend();
+  const int before = released(&count);
+  const uint64_t quiet = unreported();
+  CHECK(control.fault_set("cuEventRecord#1=999") == 0);
+  CHECK_OK(cushim_exec_launch(scene.exec, lent.stream));
+  control.fault_clear();
+  CHECK_OK(cushim_stream_synchronize(lent.stream));
+  CHECK(unreported() == quiet);
+  CHECK_OK(cushim_exec_destroy(scene.exec));
+  CHECK(unreported() == quiet + 1 && stays(before));
+  give_back(&lent);
+  CHECK_OK(cushim_stream_destroy(scene.stream));
+}
+
+/* The stream is the library's own, though others have it, too: the worker records an event there when the exec ends. */
+static void a_stream_of_ours_is_asked_again(void) {
   struct scene scene = build();
   const int before = released(&count);
   const uint64_t quiet = unreported();
   CHECK(control.fault_set("cuEventRecord#1=999") == 0);
   CHECK_OK(cushim_exec_launch(scene.exec, scene.stream));
+  CHECK(control.fault_hits() == 1);
   control.fault_clear();
-  CHECK_OK(cushim_stream_synchronize(scene.stream));
-  CHECK(unreported() == quiet);
   CHECK_OK(cushim_exec_destroy(scene.exec));
-  CHECK(unreported() == quiet + 1 && stays(before));
+  CHECK_OK(cushim_stream_destroy(scene.stream)); /* which keeps it */
+  CHECK(released_soon(&count, before + 1) == before + 1 && unreported() == quiet);
+}
+
+/* The same where an event was recorded after the launch before. */
+static void the_second_event_fails(void) {
+  struct scene scene = build();
+  const int before = released(&count);
+  const uint64_t quiet = unreported();
+  CHECK_OK(cushim_exec_launch(scene.exec, scene.stream));
+  CHECK(control.fault_set("cuEventRecord#1=999") == 0);
+  CHECK_OK(cushim_exec_launch(scene.exec, scene.stream));
+  CHECK(control.fault_hits() == 1);
+  control.fault_clear();
+  CHECK_OK(cushim_exec_destroy(scene.exec));
+  CHECK(released_soon(&count, before + 1) == before + 1 && unreported() == quiet);
   CHECK_OK(cushim_stream_destroy(scene.stream));
 }
 
@@ -123,6 +180,8 @@ int main(void) {
   if (!open_graphs() || !CHECK(find_control(&control))) return close_graphs();
   a_later_event_tells();
   no_event_tells();
+  a_stream_of_ours_is_asked_again();
+  the_second_event_fails();
   an_event_at_need_fails();
   a_launch_fails(0);
   a_launch_fails(1);

@@ -18,6 +18,16 @@ struct Wanted {
     flags: u64,
 }
 
+/// `CUmemPoolProps`.
+#[repr(C)]
+struct PoolWanted {
+    kind: i32,
+    handles: i32,
+    location: i32,
+    id: i32,
+    rest: [u64; 9],
+}
+
 /// `CUmemAccessDesc`.
 #[repr(C)]
 struct Access {
@@ -148,6 +158,7 @@ fn work_finds_nothing_where_memory_was_unmapped_before_its_turn() {
 fn descriptors_of_something_else_are_refused() {
     alone("descriptors_of_something_else_are_refused", &[], || {
         const UNKNOWN: i32 = 999;
+        const NOT_SUPPORTED: i32 = 801;
         let cu = with_context();
         // SAFETY: makes files in memory.
         let plain = unsafe { libc::memfd_create(c"plain".as_ptr(), 0) };
@@ -157,5 +168,17 @@ fn descriptors_of_something_else_are_refused() {
             let answer = cu.call("cuMemImportFromShareableHandle", &[at(&mut handle), descriptor, FILE]);
             assert_eq!((answer, handle), (UNKNOWN, 0), "{descriptor:#x}");
         }
+        // What is another kind's is told apart (measured), in both directions.
+        let (mut pool, mut file, mut of_memory, mut out) = (0u64, -1i32, -1i32, 0u64);
+        let mut wanted = PoolWanted { kind: 1, handles: FILE as i32, location: 1, id: 0, rest: [0; 9] };
+        assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut pool), at(&mut wanted)]), 0);
+        assert_eq!(cu.call("cuMemPoolExportToShareableHandle", &[at(&mut file), pool, FILE, 0]), 0);
+        let of_pool = [at(&mut out), file as u64, FILE];
+        assert_eq!(cu.call("cuMemImportFromShareableHandle", &of_pool), NOT_SUPPORTED);
+        let memory = create(&cu, 1);
+        assert_eq!(cu.call("cuMemExportToShareableHandle", &[at(&mut of_memory), memory, FILE, 0]), 0);
+        let of_memory = [at(&mut out), of_memory as u64, FILE, 0];
+        assert_eq!(cu.call("cuMemPoolImportFromShareableHandle", &of_memory), NOT_SUPPORTED);
+        assert_eq!(out, 0);
     });
 }

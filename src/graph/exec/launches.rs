@@ -2,11 +2,13 @@
 //!
 //! Launches of one instance run one after the other, so the last is done last. Where it was made in a stream that nobody else reaches, that is
 //! remembered, and an event is recorded there when somebody has to know. Anywhere else the launch is followed by an event at once: the
-//! stream may be gone later, or stand for another one, or have endless work of others.
+//! stream may be gone later, or stand for another one, or have endless work of others. If that fails in a stream of the library's own, one is
+//! recorded later all the same; what was launched in any other one then is leaked with the exec, unless a later launch tells.
 
 use super::leaving::Leaving;
 use super::retired::{Retired, Wait, note, nothing_runs};
 use crate::context::{Context, OwnEvent};
+use crate::driver::CallError;
 use crate::object::callback::later;
 use crate::object::error::Subject;
 use crate::object::release::leaked;
@@ -31,7 +33,8 @@ type Marks = SmallVec<[Mark; 1]>;
 
 /// What tells when one launch is done.
 enum Mark {
-    /// In this stream, which nobody else reaches: an event that is recorded when somebody has to know.
+    /// In this stream, which nobody else reaches: an event that is recorded when somebody has to know. Also in one that others reach, where
+    /// the event right after the launch failed: it is the library's own, and stays while it is held here.
     InStream(Arc<Stream>),
     /// An event that was recorded right after it.
     Recorded(Recorded),
@@ -54,26 +57,21 @@ struct Recorded {
 impl Recorded {
     /// Records an event in a stream that others may reach, whose context is current if it is a default stream.
     #[cold]
-    fn first(stream: &Stream) -> Mark {
-        let event = match OwnEvent::of(stream.context()) {
-            Ok(event) => event,
-            Err(error) => return unknown(stream, error),
-        };
-        let mut recorded = Self { event, stream: 0, thread: None };
-        if recorded.again(stream) {
-            Mark::Recorded(recorded)
-        } else {
-            Mark::Unknown(Arc::clone(stream.context()))
-        }
+    fn first(stream: &Arc<Stream>) -> Mark {
+        let recorded = OwnEvent::of(stream.context()).and_then(|event| {
+            let mut recorded = Self { event, stream: 0, thread: None };
+            recorded.again(stream).map(|()| recorded)
+        });
+        recorded.map_or_else(|error| unrecorded(stream, error), Mark::Recorded)
     }
 
-    /// Records the event again, for whom nobody waits; false if that failed. Somebody may have begun to capture the stream since it was asked:
-    /// then the event tells of nothing, which is found out when somebody has to know.
+    /// Records the event again, for whom nobody waits. Somebody may have begun to capture the stream since it was asked: then the event tells
+    /// of nothing, which is found out when somebody has to know.
     #[inline]
-    fn again(&mut self, stream: &Stream) -> bool {
+    fn again(&mut self, stream: &Stream) -> Result<(), CallError> {
         self.stream = stream.raw().handle().addr();
         self.thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
-        self.event.record(stream.raw()).map_err(|error| unknown(stream, error)).is_ok()
+        self.event.record(stream.raw())
     }
 
     fn is_in(&self, stream: &Stream) -> bool {
@@ -84,11 +82,16 @@ impl Recorded {
     }
 }
 
+/// What tells where the driver recorded no event. A stream of others may be gone before it is asked again, and a default one is another on each
+/// thread, or cannot be asked beside captures.
 #[cold]
-fn unknown(stream: &Stream, error: crate::driver::CallError) -> Mark {
+fn unrecorded(stream: &Arc<Stream>, error: CallError) -> Mark {
     log::debug!(target: "cushim", "an event after a launch in {stream} failed: {error:?}; what the exec keeps is released after a later one");
     note(stream.context(), error);
-    Mark::Unknown(Arc::clone(stream.context()))
+    match stream.kind() {
+        StreamKind::Created => Mark::InStream(Arc::clone(stream)),
+        _ => Mark::Unknown(Arc::clone(stream.context())),
+    }
 }
 
 impl Launches {
@@ -117,10 +120,9 @@ impl Launches {
                     && Arc::ptr_eq(last.event.context(), stream.context())
                     && !stream.is_ours_alone() =>
             {
-                if last.again(stream) {
-                    None
-                } else {
-                    self.follow(smallvec![Mark::Unknown(Arc::clone(stream.context()))])
+                match last.again(stream) {
+                    Ok(()) => None,
+                    Err(error) => self.follow(smallvec![unrecorded(stream, error)]),
                 }
             }
             _ => self.follow(if keeps { smallvec![Mark::of(stream)] } else { Marks::new() }),

@@ -5,9 +5,11 @@ use super::properties::Properties;
 use crate::abi::Answer;
 use crate::abi::pointer::Out;
 use crate::abi::sys::{
-    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OPERATING_SYSTEM,
-    CUDA_ERROR_UNKNOWN, CUmemAllocationHandleType, CUmemGenericAllocationHandle_v1,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED,
+    CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_UNKNOWN, CUmemAllocationHandleType,
+    CUmemGenericAllocationHandle_v1, CUresult,
 };
+use crate::driver::sharing::Board;
 use crate::driver::space::shared::SharedMemory;
 use std::ffi::c_void;
 use std::os::fd::{IntoRawFd, RawFd};
@@ -34,7 +36,7 @@ pub(crate) fn cuMemExportToShareableHandle(
     descriptor.set(lent.into_raw_fd())
 }
 
-/// The descriptor stays the caller's. Whatever is none of such memory is an unknown error (measured).
+/// The descriptor stays the caller's. A pool's is not supported, and whatever else is none of such memory an unknown error (measured).
 pub(crate) fn cuMemImportFromShareableHandle(
     handle: Out<CUmemGenericAllocationHandle_v1>,
     osHandle: *mut c_void,
@@ -43,7 +45,16 @@ pub(crate) fn cuMemImportFromShareableHandle(
     handle.check()?;
     check(shHandleType)?;
     let descriptor = RawFd::try_from(osHandle as isize).map_err(|_| CUDA_ERROR_UNKNOWN)?;
-    let (memory, label) = SharedMemory::open(descriptor).ok_or(CUDA_ERROR_UNKNOWN)?;
+    let opened = SharedMemory::open(descriptor);
+    let (memory, label) = opened.ok_or_else(|| refusal(descriptor))?;
     let properties = Properties::read(&label).ok_or(CUDA_ERROR_UNKNOWN)?;
     handle.set(Physical::import(memory, properties).handle())
+}
+
+/// Why a descriptor is none of an allocation.
+fn refusal(descriptor: RawFd) -> CUresult {
+    match Board::of_pool(descriptor) {
+        Some(_) => CUDA_ERROR_NOT_SUPPORTED,
+        None => CUDA_ERROR_UNKNOWN,
+    }
 }
