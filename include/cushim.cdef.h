@@ -1373,6 +1373,11 @@ cushim_status cushim_reservation_map(cushim_reservation reservation, size_t offs
 cushim_status cushim_reservation_unmap(cushim_reservation reservation, cushim_stream stream, size_t offset, size_t bytes);
 cushim_status cushim_reservation_set_access(cushim_reservation reservation, size_t offset, size_t bytes, const cushim_location *location, cushim_virtual_access access);
 cushim_status cushim_reservation_get_access(cushim_reservation reservation, size_t offset, const cushim_location *location, cushim_virtual_access *access);
+cushim_status cushim_allocation_export(cushim_allocation allocation, void *descriptor, size_t size, int32_t *file);
+cushim_status cushim_allocation_import(cushim_device device, const cushim_virtual_options *options, const void *descriptor, size_t size, int32_t file, cushim_allocation *allocation);
+cushim_status cushim_buffer_get_part_count(cushim_buffer buffer, size_t *count);
+cushim_status cushim_buffer_export_parts(cushim_buffer buffer, void *descriptors, size_t size, int32_t *files, size_t count);
+cushim_status cushim_buffer_import_parts(cushim_resource resource, cushim_stream stream, const void *descriptors, size_t size, const int32_t *files, size_t count, cushim_buffer *buffer);
 cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer, const cushim_dlpack_options *options, void **tensor);
 cushim_status cushim_buffer_import_dlpack(cushim_driver driver, void *tensor, uint32_t flags, cushim_buffer *buffer, int32_t *read_only);
 cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t size);

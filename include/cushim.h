@@ -196,12 +196,13 @@
  *   cushim_allocation_native, cushim_reservation_create, cushim_reservation_get_pointer, cushim_reservation_get_size,
  *   cushim_reservation_map, cushim_reservation_unmap, cushim_reservation_set_access, cushim_reservation_get_access
  *
+ * To share events and memory with other processes:
+ *   cushim_allocation_export, cushim_allocation_import, cushim_buffer_get_part_count, cushim_buffer_export_parts,
+ *   cushim_buffer_import_parts, cushim_event_export, cushim_event_import, cushim_resource_export,
+ *   cushim_resource_import, cushim_buffer_export, cushim_buffer_import, cushim_buffer_open
+ *
  * To exchange tensors with other libraries:
  *   cushim_buffer_export_dlpack, cushim_buffer_import_dlpack
- *
- * To share events and memory with other processes:
- *   cushim_event_export, cushim_event_import, cushim_resource_export, cushim_resource_import, cushim_buffer_export,
- *   cushim_buffer_import, cushim_buffer_open
  *
  * To load code:
  *   cushim_library_load, cushim_library_load_file, cushim_library_get_context, cushim_library_get_log,
@@ -1699,7 +1700,10 @@ typedef struct cushim_pinned_options {
   cushim_pinned_form form;
   /* @field[flags(cushim_host_flags)] Flags for memory that does not come from a pool. */
   uint32_t flags;
-  /* 1 for a new pool on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share. */
+  /*
+   * 1 for a new pool on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share,
+   * or, with a size or handle types, for a new pool on the host's NUMA node that is the device's.
+   */
   int32_t own_pool;
   /* The operating system's number of a NUMA node. */
   int32_t numa_node;
@@ -4908,6 +4912,103 @@ cushim_status cushim_reservation_get_access(cushim_reservation reservation,
                                             size_t offset,
                                             const struct cushim_location *location,
                                             cushim_virtual_access *access);
+
+/*
+ * Exports physical memory that was created with `CUSHIM_SHAREABLE_POSIX_FD`. It stays as long as one of the processes
+ * has it.
+ *
+ * @param[in] allocation The allocation.
+ * @param[out, bytes(size)] descriptor Receives the descriptor, for `cushim_allocation_import`.
+ * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES`.
+ * @param[out] file Receives a new file descriptor, which goes to the other process with the bytes; close it after
+ *   that.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that was created otherwise, and for imported memory.
+ * @driver any
+ */
+cushim_status cushim_allocation_export(cushim_allocation allocation, void *descriptor, size_t size, int32_t *file);
+
+/*
+ * Imports physical memory of another process, or of this one. Imported again it is another allocation of the same
+ * memory. The last process that has the memory frees it.
+ *
+ * @param[in] device The memory's device; for memory of the host, any device of the driver.
+ * @param[in, nullable] options What may use the memory here: access, peers and their access. The location may be
+ *   given, as it is; the other members are ignored.
+ * @param[in, bytes(size)] descriptor The descriptor, as it was exported; a part of a buffer is one, too.
+ * @param[in] size `CUSHIM_DESCRIPTOR_BYTES`.
+ * @param[in] file The file descriptor that came with it. It stays the caller's, who may close it after the call.
+ * @param[out, owned] allocation The allocation, of the size that was exported.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no descriptor of virtual memory, memory of another
+ *   device or of another size than the bytes say, and a file descriptor that is not open or is a regular file's, a
+ *   pipe's or a socket's; as `cushim_resource_create_virtual` for the options.
+ * @driver any
+ */
+cushim_status cushim_allocation_import(cushim_device device,
+                                       const struct cushim_virtual_options *options,
+                                       const void *descriptor,
+                                       size_t size,
+                                       int32_t file,
+                                       cushim_allocation *allocation);
+
+/*
+ * Returns in how many parts a buffer of virtual memory was created: one, and one more each time that it grew.
+ *
+ * @param[in] buffer The buffer, of a virtual resource.
+ * @param[out] count The number of parts.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource.
+ */
+cushim_status cushim_buffer_get_part_count(cushim_buffer buffer, size_t *count);
+
+/*
+ * Exports the memory of a buffer of a virtual resource with `CUSHIM_SHAREABLE_POSIX_FD`, in all its parts. The memory
+ * stays as long as one of the processes has it. If the buffer sleeps later, the others keep the memory that it had.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out, bytes(size)] descriptors Receives the descriptors, one behind the other.
+ * @param[in] size Bytes of the room, at least `CUSHIM_DESCRIPTOR_BYTES` for each part.
+ * @param[out, array(count), nullable_if_zero(count)] files Receives as many new file descriptors, which go to the
+ *   other process with the bytes; close them after that.
+ * @param[in] count The number of parts, as `cushim_buffer_get_part_count` says.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for another
+ *   number of parts, for a part that was created otherwise or was imported, with its number as the error's `item`,
+ *   and for a buffer that sleeps.
+ * @driver any
+ */
+cushim_status cushim_buffer_export_parts(cushim_buffer buffer,
+                                         void *descriptors,
+                                         size_t size,
+                                         int32_t *files,
+                                         size_t count);
+
+/*
+ * Imports a buffer of virtual memory of another process, or of this one: all parts that were exported, in their
+ * order; or allocations that were exported by themselves, which lie one behind the other then.
+ *
+ * What may use the memory and where its addresses begin are options of the resource, which must be of the same
+ * location. The buffer grows as others do, and does not sleep: only the process that created the memory can give it
+ * back.
+ *
+ * @param[in] resource A virtual resource of the memory's device.
+ * @param[in, nullable] stream The initial deallocation stream. Nothing else is ordered by it.
+ * @param[in, bytes(size)] descriptors The descriptors, one behind the other.
+ * @param[in] size `CUSHIM_DESCRIPTOR_BYTES` for each part.
+ * @param[in, array(count), nullable_if_zero(count)] files The file descriptors that came with them. They stay the
+ *   caller's, who may close them after the call.
+ * @param[in] count The number of parts.
+ * @param[out, owned] buffer The buffer.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for bytes that are no
+ *   descriptors of virtual memory, parts that are missing or of another buffer, memory of another location or of
+ *   another size than the bytes say, and file descriptors that are not open or are a regular file's, a pipe's or a
+ *   socket's, each with the number of the part as the error's `item`.
+ * @driver any
+ */
+cushim_status cushim_buffer_import_parts(cushim_resource resource,
+                                         cushim_stream stream,
+                                         const void *descriptors,
+                                         size_t size,
+                                         const int32_t *files,
+                                         size_t count,
+                                         cushim_buffer *buffer);
 
 /*
  * Exports a buffer as a DLPack tensor. The tensor keeps the buffer alive until its deleter is called.

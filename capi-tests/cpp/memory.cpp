@@ -283,6 +283,30 @@ void processes(cushim::device_ref device, cushim::context_ref context, cushim::s
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::buffer::open_descriptor(context, stream, memory.export_descriptor()));
 }
 
+// Virtual memory goes in parts, and may come back to the process that created it.
+void parts(cushim::device_ref device, cushim::stream_ref stream) {
+  cushim::virtual_options options;
+  options.shareable = CUSHIM_SHAREABLE_POSIX_FD;
+  const cushim::resource space = cushim::resource::virtual_memory(device, options);
+  const cushim::buffer first = space.allocate(stream, 1);
+  const cushim::buffer whole = first.grow(2 * first.size());
+  std::vector<cushim::exported_part> exported = whole.export_parts();
+  CHECK(exported.size() == 2);
+  const cushim::buffer again = cushim::buffer::from_parts(space, stream, exported);
+  CHECK(again.size() == whole.size() && again.pointer() != whole.pointer());
+  const cushim::allocation second = cushim::allocation::from_descriptor(device, exported[1]);
+  CHECK(second.size() == first.size());
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, second.export_descriptor());
+  for (const cushim::exported_part &part : exported) CHECK(close(part.file) == 0);
+  exported.pop_back();
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::buffer::from_parts(space, stream, exported));
+  const cushim::allocation alone = cushim::allocation::create(device, 1, options);
+  const cushim::exported_part lone = alone.export_descriptor();
+  CHECK(cushim::allocation::from_descriptor(device, lone).size() == alone.size());
+  CHECK(close(lone.file) == 0);
+  CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, device.allocate(stream, 64).export_parts());
+}
+
 void run() {
   const cushim::driver driver = cushim::driver::open();
   const cushim::device_ref device = driver.get_device(0);
@@ -301,6 +325,7 @@ void run() {
   resources(driver, device, stream);
   virtual_memory(device, stream);
   processes(device, context, stream);
+  parts(device, stream);
   stream.sync();
 }
 

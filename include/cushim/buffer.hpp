@@ -106,6 +106,24 @@ class buffer_ref : public detail::ref<cushim_buffer> {
     const cushim_status status = cushim_buffer_export(get(), bytes.data(), bytes.size());
     return detail::give(status, std::move(bytes));
   }
+  // For buffer::from_parts in another process; of virtual memory that was created with CUSHIM_SHAREABLE_POSIX_FD. Close
+  // the files once they are sent.
+  [[nodiscard]] result<std::vector<exported_part>> export_parts() const {
+    std::size_t count = 0;
+    cushim_status status = cushim_buffer_get_part_count(get(), &count);
+    std::vector<exported_part> parts(count); // room for all before there are files to be closed
+    std::vector<unsigned char> bytes(count * CUSHIM_DESCRIPTOR_BYTES);
+    std::vector<std::int32_t> files(count);
+    if (status == CUSHIM_SUCCESS) {
+      status = cushim_buffer_export_parts(get(), bytes.data(), bytes.size(), files.data(), count);
+    }
+    const unsigned char *from = bytes.data();
+    for (std::size_t i = 0; status == CUSHIM_SUCCESS && i < count; ++i, from += CUSHIM_DESCRIPTOR_BYTES) {
+      std::copy(from, from + CUSHIM_DESCRIPTOR_BYTES, parts[i].bytes.begin());
+      parts[i].file = files[i];
+    }
+    return detail::give(status, std::move(parts));
+  }
   // A tensor that keeps the buffer: a DLManagedTensorVersioned, or a DLManagedTensor, whose deleter is called once.
   [[nodiscard]] result<void *> export_dlpack(const dlpack_options &options = {}) const {
     cushim_dlpack_options raw = cushim_options_of<cushim_dlpack_options>();
@@ -136,6 +154,19 @@ class [[nodiscard]] buffer : public detail::owning<buffer, buffer_ref, cushim_bu
                                                       const descriptor &bytes) {
     return detail::ask<buffer, cushim_buffer>(cushim_buffer_import, pool.get(), stream.get(), bytes.data(),
                                               bytes.size());
+  }
+  // A buffer of another process's virtual memory: all parts that it exported, in their order, or allocations. The
+  // resource is one of virtual memory of the same location; the files stay the caller's.
+  [[nodiscard]] static result<buffer> from_parts(resource_ref space, stream_ref stream,
+                                                 const std::vector<exported_part> &parts) {
+    std::vector<unsigned char> bytes;
+    std::vector<std::int32_t> files;
+    for (const exported_part &part : parts) {
+      bytes.insert(bytes.end(), part.bytes.begin(), part.bytes.end());
+      files.push_back(part.file);
+    }
+    return detail::ask<buffer, cushim_buffer>(cushim_buffer_import_parts, space.get(), stream.get(), bytes.data(),
+                                              bytes.size(), files.data(), files.size());
   }
   // The same for memory of cuMemAlloc, in a context of its device.
   [[nodiscard]] static result<buffer> open_descriptor(context_ref context, stream_ref stream,

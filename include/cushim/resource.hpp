@@ -78,6 +78,12 @@ struct exported_pool {
   int file = -1;
 };
 
+// The same of an allocation, and of each part of a buffer of virtual memory.
+struct exported_part {
+  descriptor bytes{};
+  int file = -1;
+};
+
 // A source of memory.
 class resource_ref : public detail::ref<cushim_resource> {
  public:

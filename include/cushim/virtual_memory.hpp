@@ -22,6 +22,15 @@ class allocation_ref : public detail::ref<cushim_allocation> {
   [[nodiscard]] result<cushim_location> where() const {
     return detail::ask<cushim_location>(cushim_allocation_get_location, get());
   }
+  // For allocation::from_descriptor or buffer::from_parts in another process; of memory that was created with
+  // CUSHIM_SHAREABLE_POSIX_FD. Close the file once it is sent.
+  [[nodiscard]] result<exported_part> export_descriptor() const {
+    exported_part part;
+    std::int32_t file = 0;
+    const cushim_status status = cushim_allocation_export(get(), part.bytes.data(), part.bytes.size(), &file);
+    part.file = file;
+    return detail::give(status, std::move(part));
+  }
   // The CUmemGenericAllocationHandle.
   [[nodiscard]] result<std::uint64_t> native() const {
     return detail::ask<std::uint64_t>(cushim_allocation_native, get());
@@ -37,6 +46,13 @@ class [[nodiscard]] allocation
                                                  const virtual_options &options = {}) {
     const cushim_virtual_options raw = options.get();
     return detail::ask<allocation, cushim_allocation>(cushim_allocation_create, device.get(), bytes, &raw);
+  }
+  // Memory of another process; of the options, what may use it counts. The file stays the caller's.
+  [[nodiscard]] static result<allocation> from_descriptor(device_ref device, const exported_part &part,
+                                                          const virtual_options &options = {}) {
+    const cushim_virtual_options raw = options.get();
+    return detail::ask<allocation, cushim_allocation>(cushim_allocation_import, device.get(), &raw, part.bytes.data(),
+                                                      part.bytes.size(), part.file);
   }
 };
 

@@ -34,6 +34,7 @@ from ._errors import (
     Unsupported,
 )
 from ._event import Event
+from ._exported import Exported
 from ._graph import Condition, Exec, Graph, Node
 from ._kernel import Kernel, Library, launch
 from ._managed import Location, ManagedBuffer
@@ -69,7 +70,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "CURRENT", "Allocation", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound",
-    "Event", "Exec", "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library",
+    "Event", "Exec", "Exported", "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library",
     "Location", "ManagedBuffer", "MemoryOperation", "Node", "OutOfMemory", "Parameter", "Part", "Pointer", "Region",
     "Registration", "Reservation", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "current_stream", "drain",
     "drain_fd", "flush", "launch", "log_to_logging",

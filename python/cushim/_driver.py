@@ -206,6 +206,14 @@ class Device(DeviceBase, of=True):
         given, _peers = virtual_options(options)
         return made("allocation", lib.cushim_allocation_create, self._h, bytes, given)
 
+    def import_allocation(self, descriptor: bytes, file: int, **options: Any) -> Allocation:
+        """Physical memory of another process, by what its `Allocation.export` returned; the file descriptor is left open. Of the options
+        `access`, `peers` and `peer_access` count."""
+        from ._memory import virtual_options
+
+        given, _peers = virtual_options(options)
+        return made("allocation", lib.cushim_allocation_import, self._h, given, descriptor, len(descriptor), file)
+
     def create_reservation(self, bytes: int, **options: Any) -> Reservation:
         """Addresses without memory; of the options `alignment`, `address_hint` and `flags` count."""
         from ._memory import virtual_options

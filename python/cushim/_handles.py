@@ -561,6 +561,14 @@ class BufferBase(Object):
         check(lib.cushim_buffer_get_asleep(self._h, asleep))
         return asleep[0]
 
+    @property
+    def part_count(self) -> int:
+        """Returns in how many parts a buffer of virtual memory was created: one, and one more each time that it
+        grew."""
+        count = ffi.new("size_t *")
+        check(lib.cushim_buffer_get_part_count(self._h, count))
+        return count[0]
+
 
 class AllocationBase(Object):
     """Physical memory, which has no address until it is mapped (`reservation_map`). It is freed when no owning

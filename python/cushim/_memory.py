@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ._endpoint import Part
+from ._exported import Exported
 from ._handles import BufferBase, ResourceBase, StreamBase
-from ._object import borrowed, check, Closing, descriptor_of, ffi, handle, lib, made, owned, perhaps, sized
+from ._object import borrowed, check, Closing, DESCRIPTOR, descriptor_of, ffi, handle, lib, made, owned, perhaps, sized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Optional, Tuple
+    from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
     from ._driver import Device
     from ._stream import Stream
@@ -38,18 +39,26 @@ class Resource(ResourceBase, Closing, of=True):
         buffer: Buffer = owned("buffer", place[0])
         return buffer
 
-    def export(self) -> Tuple[bytes, int]:
-        """The bytes, and a new file descriptor, by which another process gets the pool, by `Device.import_pool`: pass both there, for
-        example by `subprocess` with `pass_fds` or `socket.send_fds`, and close the file descriptor. The pool was created with
+    def export(self) -> Exported:
+        """The bytes, and a new file descriptor, by which another process gets the pool, by `Device.import_pool`: pass both there, by
+        `multiprocessing`, `subprocess` with `pass_fds` or `socket.send_fds`, and close the file descriptor. The pool was created with
         `handle_types=1` (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)."""
         file = ffi.new("int32_t *")
         descriptor = descriptor_of(lib.cushim_resource_export, self._h, more=(file,))
-        return descriptor, file[0]
+        return Exported(descriptor, file[0])
 
     def import_buffer(self, stream: Stream, descriptor: bytes) -> Buffer:
         """A buffer of another process from this imported pool, by the bytes of its `Buffer.export`."""
         h = handle(stream, StreamBase, "stream")
         return made("buffer", lib.cushim_buffer_import, self._h, h, descriptor, len(descriptor))
+
+    def import_parts(self, stream: Optional[Stream], parts: Sequence[Tuple[bytes, int]]) -> Buffer:
+        """A buffer of another process's virtual memory, by all that its `Buffer.export_parts` returned, in that order, or by
+        `Allocation.export`. The resource is one of virtual memory of the same location, and says what may use the memory here. The file
+        descriptors are left open."""
+        descriptors, files = b"".join(bytes(part[0]) for part in parts), ffi.new("int32_t[]", [int(part[1]) for part in parts])
+        h = perhaps(stream, StreamBase, "stream")
+        return made("buffer", lib.cushim_buffer_import_parts, self._h, h, descriptors, len(descriptors), files, len(parts))
 
     def scratch(self, stream: Stream, source: Any) -> Buffer:
         """A buffer with a copy of a host array, in stream order."""
@@ -108,6 +117,16 @@ class Buffer(BufferBase, Closing, of=True):
         """The bytes by which another process gets the memory: of a pool that is exported, by `Resource.import_buffer`, or else by
         `Context.open_buffer`. The buffer must outlive what others have of it."""
         return descriptor_of(lib.cushim_buffer_export, self._h)
+
+    def export_parts(self) -> List[Exported]:
+        """What another process needs to get a buffer of virtual memory, by `Resource.import_parts`: bytes and a new file descriptor for each
+        of its parts. Pass all of them there, and close the file descriptors. The memory was created with `shareable=1`
+        (`Shareable.POSIX_FD`)."""
+        count = self.part_count
+        room, files = ffi.new("uint8_t[]", DESCRIPTOR * count), ffi.new("int32_t[]", count)
+        check(lib.cushim_buffer_export_parts(self._h, room, DESCRIPTOR * count, files, count))
+        descriptors = bytes(ffi.buffer(room))
+        return [Exported(descriptors[i * DESCRIPTOR : (i + 1) * DESCRIPTOR], files[i]) for i in range(count)]
 
     def copy(self, stream: Stream) -> Buffer:
         """A copy of the buffer, of the same resource, in stream order."""

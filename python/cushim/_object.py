@@ -60,6 +60,11 @@ class Object(Base):
         self._identity = None
         self._keeps = keeps
 
+    def __reduce__(self) -> Any:
+        name = type(self).__name__
+        raise TypeError(f"a {name} belongs to its process and cannot be pickled or copied; what export() returns can be sent to another process"
+                        if hasattr(self, "export") else f"a {name} belongs to its process and cannot be pickled or copied")
+
     def _number(self) -> int:
         """What tells the object from all others."""
         number = self._identity

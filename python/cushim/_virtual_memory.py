@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ._exported import Exported
 from ._handles import AllocationBase, ReservationBase
 from ._managed import _place, Location
-from ._object import check, Closing, ffi, lib
+from ._object import check, Closing, descriptor_of, ffi, lib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,14 @@ class Allocation(AllocationBase, Closing, of=True):
     """Physical memory, which has no address until it is mapped in a `Reservation`. Where it is mapped it stays."""
 
     __slots__ = ()
+
+    def export(self) -> Exported:
+        """The bytes, and a new file descriptor, by which another process gets the memory, by `Device.import_allocation` or
+        `Resource.import_parts`: pass both there, and close the file descriptor. The memory was created with `shareable=1`
+        (`Shareable.POSIX_FD`)."""
+        file = ffi.new("int32_t *")
+        descriptor = descriptor_of(lib.cushim_allocation_export, self._h, more=(file,))
+        return Exported(descriptor, file[0])
 
     @property
     def location(self) -> Location:

@@ -45,14 +45,18 @@ const _: () = assert!(cushim_descriptor_size::CUSHIM_DESCRIPTOR_BYTES as usize =
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for writes of `size` bytes, for as long as the result is used.
-unsafe fn room<'a>(descriptor: *mut c_void, size: usize) -> Result<&'a mut [u8], Error> {
-    super::pointer::check(descriptor.cast::<u8>(), "descriptor")?;
+pub(super) unsafe fn room<'a>(
+    descriptor: *mut c_void,
+    size: usize,
+    what: &str,
+) -> Result<&'a mut [u8], Error> {
+    super::pointer::check(descriptor.cast::<u8>(), what)?;
     // SAFETY: as the caller vouches.
-    unsafe { out::array(descriptor.cast::<u8>(), size, 0, "descriptor") }
+    unsafe { out::array(descriptor.cast::<u8>(), size, 0, what) }
 }
 
 /// Refuses room that is too small.
-fn check_room(room: &[u8]) -> Result<(), Error> {
+pub(super) fn check_room(room: &[u8]) -> Result<(), Error> {
     if room.len() >= DESCRIPTOR_BYTES {
         return Ok(());
     }
@@ -63,7 +67,7 @@ fn check_room(room: &[u8]) -> Result<(), Error> {
     Err(Error::new(Status::INVALID_ARGUMENT, refusal))
 }
 
-fn write(room: &mut [u8], descriptor: &DescriptorBytes) {
+pub(super) fn write(room: &mut [u8], descriptor: &DescriptorBytes) {
     room[..DESCRIPTOR_BYTES].copy_from_slice(descriptor);
 }
 
@@ -71,11 +75,15 @@ fn write(room: &mut [u8], descriptor: &DescriptorBytes) {
 ///
 /// # Safety
 /// `descriptor` is NULL or valid for reads of `size` bytes, for as long as the result is used.
-unsafe fn given<'a>(descriptor: *const c_void, size: usize) -> Result<&'a [u8], Error> {
+pub(super) unsafe fn given<'a>(
+    descriptor: *const c_void,
+    size: usize,
+    what: &str,
+) -> Result<&'a [u8], Error> {
     let descriptor = descriptor.cast::<u8>();
-    super::pointer::check(descriptor, "descriptor")?;
+    super::pointer::check(descriptor, what)?;
     // SAFETY: as the caller vouches.
-    unsafe { input::slice(descriptor, size, "descriptor") }
+    unsafe { input::slice(descriptor, size, what) }
 }
 
 /// Exports an event that was created with `CUSHIM_EVENT_INTERPROCESS`: other processes can record it, wait for it and
@@ -97,7 +105,7 @@ pub unsafe extern "C" fn cushim_event_export(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `descriptor`.
-        let descriptor = unsafe { room(descriptor, size) }?;
+        let descriptor = unsafe { room(descriptor, size, "descriptor") }?;
         let event = hold(event)?;
         check_room(descriptor)?;
         write(descriptor, &event.export()?);
@@ -130,7 +138,7 @@ pub unsafe extern "C" fn cushim_event_import(
         // SAFETY: the caller vouches for `event`.
         let event = unsafe { out::cleared(event, null_mut(), "event") }?;
         // SAFETY: the caller vouches for `descriptor`.
-        let descriptor = unsafe { given(descriptor, size) }?;
+        let descriptor = unsafe { given(descriptor, size, "descriptor") }?;
         let (context, reserved) = (hold(context)?, reserve()?);
         // SAFETY: the caller vouches for where the bytes come from.
         *event = reserved.of(unsafe { Event::import(&context, descriptor) }?);
@@ -160,7 +168,8 @@ pub unsafe extern "C" fn cushim_resource_export(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
-        let (descriptor, file) = unsafe { out::both(room(descriptor, size), out::cleared(file, 0, "file")) }?;
+        let (descriptor, file) =
+            unsafe { out::both(room(descriptor, size, "descriptor"), out::cleared(file, 0, "file")) }?;
         let resource = hold(resource)?;
         check_room(descriptor)?;
         let (exported, bytes) = resource.export()?;
@@ -197,7 +206,7 @@ pub unsafe extern "C" fn cushim_resource_import(
         // SAFETY: the caller vouches for `resource`.
         let resource = unsafe { out::cleared(resource, null_mut(), "resource") }?;
         // SAFETY: the caller vouches for `descriptor`.
-        let descriptor = unsafe { given(descriptor, size) }?;
+        let descriptor = unsafe { given(descriptor, size, "descriptor") }?;
         let (device, reserved) = (hold(device)?, reserve()?);
         *resource = reserved.of(Resource::import(&device, descriptor, file)?);
         Ok(())
@@ -223,7 +232,7 @@ pub unsafe extern "C" fn cushim_buffer_export(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `descriptor`.
-        let descriptor = unsafe { room(descriptor, size) }?;
+        let descriptor = unsafe { room(descriptor, size, "descriptor") }?;
         let buffer = hold(buffer)?;
         check_room(descriptor)?;
         write(descriptor, &buffer.export()?);
@@ -259,7 +268,7 @@ pub unsafe extern "C" fn cushim_buffer_import(
         // SAFETY: the caller vouches for `buffer`.
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
         // SAFETY: the caller vouches for `descriptor`.
-        let descriptor = unsafe { given(descriptor, size) }?;
+        let descriptor = unsafe { given(descriptor, size, "descriptor") }?;
         let (resource, stream) = hold_all(|guard| Ok((keep(guard, resource)?, keep(guard, stream)?)))?;
         let reserved = reserve()?;
         // SAFETY: the caller vouches for where the bytes come from.
@@ -296,7 +305,7 @@ pub unsafe extern "C" fn cushim_buffer_open(
         // SAFETY: the caller vouches for `buffer`.
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
         // SAFETY: the caller vouches for `descriptor`.
-        let descriptor = unsafe { given(descriptor, size) }?;
+        let descriptor = unsafe { given(descriptor, size, "descriptor") }?;
         let (context, stream) = hold_all(|guard| Ok((keep(guard, context)?, keep_if_given(guard, stream)?)))?;
         let reserved = reserve()?;
         // SAFETY: the caller vouches for where the bytes come from.

@@ -35,6 +35,7 @@ mod host;
 mod pinned;
 mod registration;
 mod resource;
+mod shared_file;
 mod virtual_memory;
 
 pub use crate::pointer::{DevicePointer, PointerAttributes};

@@ -25,6 +25,8 @@ pub(crate) enum DescriptorKind {
     Buffer = 3,
     /// Memory that is no pool's.
     Memory = 4,
+    /// Memory that was created at once: an allocation, or a part of a buffer of virtual memory.
+    Allocation = 5,
 }
 
 /// A descriptor, read.
@@ -37,9 +39,10 @@ pub(crate) struct Descriptor {
     pub(crate) device: [u8; 16],
     /// The pool, by a number that no other has.
     pub(crate) pool: [u8; 16],
-    /// Bytes of the memory, and where they begin in what the driver shares.
+    /// Bytes of the memory, and where they begin in what the driver shares; of a part, in the buffer.
     pub(crate) bytes: u64,
     pub(crate) offset: u64,
+    /// The driver's own bytes; what goes by a file has others there.
     pub(crate) native: [u8; NATIVE],
 }
 
@@ -58,7 +61,7 @@ const MAGIC: [u8; 6] = *b"CUSHIM";
 const VERSION: u8 = 1;
 
 impl DescriptorKind {
-    const ALL: [Self; 4] = [Self::Event, Self::Pool, Self::Buffer, Self::Memory];
+    const ALL: [Self; 5] = [Self::Event, Self::Pool, Self::Buffer, Self::Memory, Self::Allocation];
 
     fn name(self) -> &'static str {
         match self {
@@ -66,6 +69,7 @@ impl DescriptorKind {
             Self::Pool => "a pool",
             Self::Buffer => "a buffer of a pool",
             Self::Memory => "memory of no pool",
+            Self::Allocation => "virtual memory",
         }
     }
 
@@ -75,6 +79,7 @@ impl DescriptorKind {
             Self::Pool => "cushim_resource_import",
             Self::Buffer => "cushim_buffer_import",
             Self::Memory => "cushim_buffer_open",
+            Self::Allocation => "cushim_allocation_import or cushim_buffer_import_parts",
         }
     }
 }

@@ -75,6 +75,20 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
 int cuStreamDestroy_v2(void *stream) { return stream ? SUCCESS : INVALID_VALUE; }
 int cuStreamIsCapturing(void *stream, int *status) { return *status = capturing, stream ? SUCCESS : INVALID_VALUE; }
 
+#if VERSION >= 13000
+typedef struct { int type, handles; location where; void *windows; size_t most; unsigned char rest[56]; } pool_wanted;
+int cuMemPoolCreate(void **pool, const pool_wanted *wanted) {
+    note("pool at %d/%d, handle types %d, at most %zu\n", wanted->where.type, wanted->where.id, wanted->handles, wanted->most);
+    return *pool = &noted, SUCCESS;
+}
+int cuMemPoolDestroy(void *pool) { return pool == &noted ? SUCCESS : INVALID_VALUE; }
+int cuMemPoolSetAccess(void *pool, const void *entries, size_t count) { return pool && entries && count ? SUCCESS : INVALID_VALUE; }
+int cuMemGetMemPool(void **pool, const location *where, int type) {
+    note("the pool of %d/%d, type %d\n", where->type, where->id, type);
+    return *pool = &device_attributes, SUCCESS;
+}
+#endif
+
 /* The allocation that an address lies in. */
 static int find(pointer at, pointer *start, size_t *bytes, int *managed) {
     static const struct { pointer start; size_t bytes; int managed; } all[] = {

@@ -1,4 +1,4 @@
-//! Managed memory, copies and batches of copies, on a driver that notes what it is told: which ABI, in which terms, how often.
+//! Managed memory, page-locked memory, copies and batches of copies, on a driver that notes what it is told: which ABI, in which terms, how often.
 
 #[path = "../fakes/mod.rs"]
 mod fakes;
@@ -10,6 +10,7 @@ mod batches;
 mod buffers;
 mod copies;
 mod discards;
+mod pinned;
 mod prefetches;
 mod refusals;
 

@@ -93,6 +93,9 @@ static int has_no_good_arguments(const struct swept *function) {
          is(function, "cushim_event_export") || is(function, "cushim_resource_export") || /* not created for export */
          is(function, "cushim_event_import") || is(function, "cushim_resource_import") || /* these bytes are no descriptor */
          is(function, "cushim_buffer_export") || is(function, "cushim_buffer_import") || is(function, "cushim_buffer_open") ||
+         is(function, "cushim_allocation_export") || is(function, "cushim_allocation_import") ||
+         is(function, "cushim_buffer_export_parts") || is(function, "cushim_buffer_import_parts") ||
+         is(function, "cushim_buffer_get_part_count") || /* the buffer here is of a pool */
          is(function, "cushim_exec_set_parameter") || /* whose kernel has a parameter without a name */
          strncmp(function->name, "cushim_builder_", strlen("cushim_builder_")) == 0; /* which depend on what it did before */
 }

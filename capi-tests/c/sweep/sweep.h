@@ -48,6 +48,7 @@ static const cushim_copy_attributes good_copy_attributes;
 static const cushim_launch_attribute good_launch_attribute = {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, 0, {0}};
 static CUdeviceptr shared; /* managed memory, of which both ranges are parts */
 static cushim_range good_ranges[2];
+static const int32_t good_file = 0;
 static cushim_location good_location = {CUSHIM_LOCATION_HOST, 0};
 static cushim_region good_region;
 static cushim_edge good_edge;
@@ -92,6 +93,7 @@ enum { SWEPT_BYTES = CODE, SWEPT_CAPACITY = 4 };
 #define GOOD_cushim_extent &good_extent
 #define GOOD_cushim_launch_attribute &good_launch_attribute
 #define GOOD_cushim_location &good_location
+#define GOOD_int32_t &good_file
 #define GOOD_cushim_memory_operation good_memory_operation
 #define GOOD_cushim_node &good_edge.from_node
 #define GOOD_cushim_endpoint &good_place

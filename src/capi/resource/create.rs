@@ -151,7 +151,8 @@ pub struct cushim_pinned_options {
     pub form: i32,
     /// @field[flags(cushim_host_flags)] Flags for memory that does not come from a pool.
     pub flags: u32,
-    /// 1 for a new pool on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share.
+    /// 1 for a new pool on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share,
+    /// or, with a size or handle types, for a new pool on the host's NUMA node that is the device's.
     pub own_pool: i32,
     /// The operating system's number of a NUMA node.
     pub numa_node: i32,

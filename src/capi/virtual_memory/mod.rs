@@ -8,7 +8,10 @@ mod allocation;
 
 mod reservation;
 
+mod parts;
+
 pub use allocation::*;
 pub use buffer::*;
+pub use parts::*;
 pub use reservation::*;
 pub use resource::*;

@@ -42,6 +42,8 @@ impl Buffer {
             descriptor = Descriptor::new(DescriptorKind::Memory);
             (descriptor.native, descriptor.offset) = (native, offset);
             descriptor.device = context.device().uuid()?;
+        } else if resource.is_virtual() {
+            return refuse("is virtual memory; export its parts, with cushim_buffer_export_parts".to_owned());
         } else {
             return refuse(format!(
                 "is memory of {resource}, which is of this process only; allocate it from a pool that was created for export, or from a \

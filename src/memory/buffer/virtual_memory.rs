@@ -4,6 +4,7 @@ use super::known::Known;
 use super::{Buffer, Home};
 use crate::memory::{DevicePointer, Resource, VirtualOptions};
 use crate::object::callback;
+use crate::object::descriptor::{self, DescriptorBytes};
 use crate::object::error::{Error, Status};
 use crate::op::{Copy, Endpoint};
 use crate::stream::Stream;
@@ -91,6 +92,55 @@ impl Buffer {
                 Err(failure)
             }
         }
+    }
+
+    /// In how many pieces its memory was created: one, and one more each time that it grew.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource.
+    pub fn part_count(&self) -> Result<usize, Error> {
+        self.virtual_resource("has parts")?.part_count(self.extent())
+    }
+
+    /// What another process needs to [import](Self::import_parts) the buffer's memory, for each of its parts: a new descriptor of a file,
+    /// which the caller closes, and the bytes that say what it is of. All of that goes to the other process, the files by `SCM_RIGHTS`.
+    /// The memory stays as long as one of the processes has it.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for a part that was not created
+    /// with [`ShareableHandle::PosixFd`](crate::memory::ShareableHandle::PosixFd) or was imported, and while the buffer sleeps; the driver's.
+    pub fn export_parts(&self) -> Result<Vec<(i32, DescriptorBytes)>, Error> {
+        descriptor::check_allowed(self.driver())?;
+        let resource = self.virtual_resource("has parts to export")?;
+        self.refuse_asleep()?;
+        let parts = resource.export_parts(self.extent()).map_err(|mut failure| {
+            failure.message = format!("{self} cannot be exported: {}", failure.message);
+            failure.about(self)
+        })?;
+        Ok(parts.into_iter().map(|(file, bytes)| (file.give(), bytes)).collect())
+    }
+
+    /// Another process's buffer of virtual memory: all parts that it has exported, in their order; or allocations that were exported by
+    /// themselves, one behind the other. What may use the memory here, and where its addresses begin, the resource says, which must be of
+    /// the same place. The stream is the deallocation stream at first, and may be missing. The files stay the caller's.
+    ///
+    /// It grows as other buffers do, and does not sleep.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] if the resource is none of virtual memory; [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of
+    /// virtual memory, parts that are missing or of another buffer, memory of another place, a size that the memory has not, and a file
+    /// that is none of a driver's, with the error's item; [`Status::INVALID_HANDLE`] for a stream of another driver; the driver's.
+    pub fn import_parts(
+        resource: &Arc<Resource>,
+        parts: &[(i32, &[u8])],
+        stream: Option<&Arc<Stream>>,
+    ) -> Result<Arc<Self>, Error> {
+        descriptor::check_allowed(resource.driver())?;
+        resource.check_stream(stream)?;
+        let (pointer, bytes) =
+            resource.import_parts(parts).map_err(|failure| failure.about(resource.as_ref()))?;
+        let known = Known::of_resource(resource, pointer, stream);
+        Ok(Self::new(None, pointer, bytes, known, Home::Resource(Arc::clone(resource)), stream.cloned()))
     }
 
     /// Whether it sleeps: it has addresses and no memory.

@@ -31,12 +31,13 @@ pub enum PinnedForm {
 pub struct PinnedResourceOptions {
     /// Whether it comes from a pool.
     pub form: PinnedForm,
-    /// The NUMA node of the host on which a pool of its own is created; `None` for the host's pool that all users of the
-    /// process share. Memory that does not come from a pool ignores it.
+    /// The NUMA node of the host on which a pool of its own is created. `None` for the host's pool that all users of the process share, or,
+    /// with a greatest size or handle types, for a pool of its own on the node that is the device's. Memory that does not come from a pool
+    /// ignores it.
     pub numa_node: Option<i32>,
     /// How memory that does not come from a pool is allocated.
     pub page_locked: PinnedOptions,
-    /// Bytes that a pool of its own hands out at most, less than 2^47; 0 for no limit. Only with `numa_node`, and only a pool can do it.
+    /// Bytes that a pool of its own hands out at most, less than 2^47; 0 for no limit. Only a pool can do it.
     pub max_size: usize,
     /// `CU_MEM_HANDLE_TYPE_*`, combined: how other processes may take part in a pool of its own. As `max_size`.
     pub handle_types: i32,
@@ -90,7 +91,7 @@ impl Resource {
             return Err(Error::new(Status::UNSUPPORTED, "pools of host memory"));
         }
         let failed = |error| context.failed(error, context.as_ref());
-        let (raw, ownership) = match options.numa_node {
+        let (raw, ownership) = match options.own_node(context)? {
             None => {
                 let host = (sys::CU_MEM_LOCATION_TYPE_HOST, 0);
                 (RawPool::current_at(table, host, kind).map_err(failed)?, Ownership::Borrowed)
@@ -122,15 +123,27 @@ impl PinnedResourceOptions {
         self.max_size != 0 || self.handle_types != 0
     }
 
+    /// The node on which a pool of its own is to be: unless it is named, the device's, since memory of another one is slower to reach.
+    fn own_node(&self, context: &Context) -> Result<Option<i32>, Error> {
+        if self.numa_node.is_some() || !self.is_own_pool() {
+            return Ok(self.numa_node);
+        }
+        let device = context.device();
+        let node = device.attribute(sys::CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID).unwrap_or(-1);
+        if node >= 0 {
+            return Ok(Some(node));
+        }
+        let refusal = format!(
+            "the driver does not say which NUMA node of the host is that of {device}; name the one for the pool (own_pool, numa_node)"
+        );
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(device.as_ref()))
+    }
+
     fn check(&self) -> Result<(), Error> {
         let refusal = match self {
             Self { numa_node: Some(..0), .. } => "the NUMA node is negative",
             Self { form: PinnedForm::Synchronous, .. } if self.is_own_pool() => {
                 "memory that does not come from a pool has neither a greatest size nor handle types"
-            }
-            Self { numa_node: None, .. } if self.is_own_pool() => {
-                "the host's pool is shared and has neither a greatest size nor handle types; ask for a pool of its own on a \
-                 NUMA node"
             }
             _ => return check_max_size(self.max_size),
         };

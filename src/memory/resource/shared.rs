@@ -7,6 +7,7 @@ use crate::device::Device;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::sys;
 use crate::memory::DevicePointer;
+use crate::memory::shared_file::check_file;
 use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind, NATIVE, unique};
 use crate::object::error::{Error, Status};
 use crate::object::owning::Ownership;
@@ -189,43 +190,4 @@ fn explain_import(mut failure: Error, file: i32) -> Error {
 
 pub(in crate::memory) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Refuses what can be no descriptor of a pool, of which the driver would only say that it does not know what went wrong.
-fn check_file(file: i32) -> Result<(), Error> {
-    let refuse = |what: &str| {
-        let refusal =
-            format!("file descriptor {file} {what}; pass the one that came with the pool's descriptor");
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
-    };
-    if file < 0 {
-        return refuse("is none");
-    }
-    #[cfg(target_os = "linux")]
-    match file_kind(file) {
-        None => return refuse("is not open in this process"),
-        Some(kind) if !kind.is_empty() => return refuse(kind),
-        Some(_) => {}
-    }
-    Ok(())
-}
-
-/// What a descriptor is of, if that can be no pool; `None` if it is not open. A pool is a device's file, or a file without a name that is
-/// sealed.
-#[cfg(target_os = "linux")]
-fn file_kind(file: i32) -> Option<&'static str> {
-    // SAFETY: plain numbers, all of which may be zero.
-    let mut about: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: writes one struct; whatever the number is, the system says whether it is a descriptor.
-    if unsafe { libc::fstat(file, &raw mut about) } != 0 {
-        return None;
-    }
-    Some(match about.st_mode & libc::S_IFMT {
-        // SAFETY: asks about a descriptor.
-        libc::S_IFREG if unsafe { libc::fcntl(file, libc::F_GET_SEALS) } <= 0 => "is a regular file's",
-        libc::S_IFDIR => "is a directory's",
-        libc::S_IFIFO => "is a pipe's",
-        libc::S_IFSOCK => "is a socket's",
-        _ => "",
-    })
 }

@@ -3,7 +3,7 @@
 use super::{Properties, Resource, Source};
 use crate::device::Device;
 use crate::memory::DevicePointer;
-use crate::memory::virtual_memory::{Kept, Plan, Ranges, VirtualOptions};
+use crate::memory::virtual_memory::{Exported, Kept, Plan, Ranges, VirtualOptions};
 use crate::object::error::{Error, Status};
 use std::sync::Arc;
 
@@ -73,6 +73,29 @@ impl Resource {
         }
         plan.rounded(wanted)?;
         let (first, bytes) = source.ranges.grow(&source.plan, (range.0.0, range.1), &plan, wanted)?;
+        Ok((DevicePointer(first), bytes))
+    }
+
+    /// See [`Ranges::export`].
+    pub(in crate::memory) fn export_parts(
+        &self,
+        range: (DevicePointer, usize),
+    ) -> Result<Vec<Exported>, Error> {
+        self.virtual_source("has parts to export")?.ranges.export((range.0.0, range.1))
+    }
+
+    /// See [`Ranges::part_count`].
+    pub(in crate::memory) fn part_count(&self, range: (DevicePointer, usize)) -> Result<usize, Error> {
+        self.virtual_source("has parts")?.ranges.part_count((range.0.0, range.1))
+    }
+
+    /// See [`Ranges::import`]. What may use the memory is as for all of this resource.
+    pub(in crate::memory) fn import_parts(
+        &self,
+        parts: &[(i32, &[u8])],
+    ) -> Result<(DevicePointer, usize), Error> {
+        let source = self.virtual_source("is imported in parts")?;
+        let (first, bytes) = source.ranges.import(&source.plan, parts)?;
         Ok((DevicePointer(first), bytes))
     }
 

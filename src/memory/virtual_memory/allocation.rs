@@ -1,12 +1,15 @@
 //! Memory that a program creates by itself, to be mapped where it likes.
 
-use super::chunk::Chunk;
-use super::options::VirtualOptions;
+use super::chunk::{Addresses, Chunk};
+use super::mapping::Mapping;
+use super::options::{ShareableHandle, VirtualOptions};
 use super::plan::Plan;
+use super::shared::{self, Offered};
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::location::Location;
 use crate::object::callback;
+use crate::object::descriptor::{self, DescriptorBytes};
 use crate::object::error::Error;
 use crate::object::handle::{Header, object};
 use crate::object::native;
@@ -35,6 +38,48 @@ impl Allocation {
         callback::check_allowed()?;
         let plan = Arc::new(Plan::new(device, options)?);
         let chunk = Chunk::create(&plan, plan.rounded(bytes)?)?;
+        let driver = device.driver().clone();
+        Ok(Arc::new(Self { header: Header::new::<Self>(), driver, chunk: Some(chunk) }))
+    }
+
+    /// What another process needs to [import](Self::import) the memory: a new descriptor of a file, which the caller closes, and the bytes
+    /// that say what it is of. Both go to the other process, the file by `SCM_RIGHTS` for instance.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for memory that was not created with
+    /// [`ShareableHandle::PosixFd`](super::ShareableHandle::PosixFd), and for what was imported; the driver's.
+    pub fn export(&self) -> Result<(i32, DescriptorBytes), Error> {
+        descriptor::check_allowed(&self.driver)?;
+        let (file, bytes) = shared::export(self.chunk()).map_err(|mut failure| {
+            failure.message = format!("{self} cannot be exported: {}", failure.message);
+            failure.about(self)
+        })?;
+        Ok((file.give(), bytes))
+    }
+
+    /// Another process's memory, as its own process may go on using it; the last process that has it frees it. What may use it here, the
+    /// options say; what else they say does not concern it. The file stays the caller's, who may close it afterwards. Imported again it is
+    /// another allocation of the same memory; so it is in the process that exported it.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for bytes that are no descriptor of virtual memory, memory of another
+    /// device, a size that the memory has not, and a file that is none of a driver's; as [`create`](Self::create) for the options; the
+    /// driver's.
+    pub fn import(
+        device: &Arc<Device>,
+        options: &VirtualOptions,
+        descriptor: &[u8],
+        file: i32,
+    ) -> Result<Arc<Self>, Error> {
+        descriptor::check_allowed(device.driver())?;
+        let offered = Offered::read(descriptor, file)?;
+        let location = options.location.unwrap_or(offered.location(device)?);
+        let options = options.clone().location(location).shareable(ShareableHandle::None);
+        let plan = Arc::new(Plan::new(device, &options.gpu_direct_rdma(false).alignment(0).address_hint(0))?);
+        let chunk = offered.import(&plan)?;
+        // A size is checked by mapping so many bytes, and so are those who may use it.
+        let addresses = Addresses::reserve(&plan, chunk.bytes, 0, 0)?;
+        drop(Mapping::new(&addresses, 0, Arc::clone(&chunk))?);
         let driver = device.driver().clone();
         Ok(Arc::new(Self { header: Header::new::<Self>(), driver, chunk: Some(chunk) }))
     }

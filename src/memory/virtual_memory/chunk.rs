@@ -1,9 +1,9 @@
 //! Memory without an address, and addresses without memory. Each is undone by one call, when nobody has it any more.
 
 use super::plan::Plan;
-use crate::driver::Driver;
 use crate::driver::calls::memory::virtual_memory::{RawAllocation, RawReservation};
-use crate::object::error::Error;
+use crate::driver::{CallError, Driver, sys};
+use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ pub(super) struct Chunk {
     pub(super) bytes: usize,
     /// What it is, and who may use it wherever it is mapped.
     pub(super) plan: Arc<Plan>,
+    /// Whether another process created it, and says how many bytes there are.
+    pub(super) is_imported: bool,
 }
 
 impl Chunk {
@@ -21,7 +23,34 @@ impl Chunk {
         let table = plan.driver().object_table();
         let raw =
             RawAllocation::create(table, bytes, &plan.properties).map_err(|error| plan.failed(error))?;
-        Ok(Arc::new(Self { raw: Some(raw), bytes, plan: Arc::clone(plan) }))
+        Ok(Arc::new(Self { raw: Some(raw), bytes, plan: Arc::clone(plan), is_imported: false }))
+    }
+
+    /// Memory of another process's, which claims that there are so many bytes: it is believed once it was mapped.
+    pub(super) fn import(plan: &Arc<Plan>, bytes: usize, file: i32) -> Result<Arc<Self>, Error> {
+        let table = plan.driver().object_table();
+        let raw = RawAllocation::import(table, file).map_err(|error| {
+            let mut failure = plan.failed(error);
+            failure.message.push_str(&format!(
+                ". File descriptor {file} must be the one that was exported with these bytes, received by SCM_RIGHTS or inherited"
+            ));
+            failure
+        })?;
+        Ok(Arc::new(Self { raw: Some(raw), bytes, plan: Arc::clone(plan), is_imported: true }))
+    }
+
+    /// Why it was not mapped. The driver maps memory whole or not at all.
+    pub(super) fn not_mapped(&self, error: CallError) -> Error {
+        match error.result() {
+            Some(sys::CUDA_ERROR_INVALID_VALUE | sys::CUDA_ERROR_NOT_SUPPORTED) if self.is_imported => {
+                let refusal = format!(
+                    "the descriptor claims {} bytes, and the memory has another size; it was not exported so",
+                    self.bytes
+                );
+                Error::new(Status::INVALID_ARGUMENT, refusal)
+            }
+            _ => self.plan.failed(error),
+        }
     }
 
     pub(super) fn raw(&self) -> &RawAllocation {

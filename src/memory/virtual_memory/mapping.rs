@@ -35,7 +35,7 @@ impl Mapping {
         let Self { addresses, offset, chunk, is_mapped } = self;
         let (raw, plan) = (addresses.raw(), &chunk.plan);
         // SAFETY: the chunk's size.
-        unsafe { raw.map(*offset, chunk.bytes, chunk.raw()) }.map_err(|error| plan.failed(error))?;
+        unsafe { raw.map(*offset, chunk.bytes, chunk.raw()) }.map_err(|error| chunk.not_mapped(error))?;
         is_mapped.store(true, Relaxed);
         if plan.access.is_empty() {
             return Ok(());

@@ -8,6 +8,7 @@
 //! | `plan` | what new memory is to be: checked against the device |
 //! | `chunk` | memory without an address, and addresses without memory |
 //! | `mapping` | memory that is mapped |
+//! | `shared` | memory of several processes: what is exported, and what is checked before it is imported |
 //! | `ranges` | the memory of a resource: what was handed out, how it grows, and how it sleeps |
 
 mod allocation;
@@ -17,9 +18,11 @@ mod options;
 mod plan;
 mod ranges;
 mod reservation;
+mod shared;
 
 pub use allocation::Allocation;
 pub use options::{Access, ShareableHandle, VirtualOptions};
 pub(super) use plan::Plan;
 pub(super) use ranges::{Kept, Ranges};
 pub use reservation::Reservation;
+pub(super) use shared::Exported;

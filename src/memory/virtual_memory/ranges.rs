@@ -3,6 +3,7 @@
 use super::chunk::{Addresses, Chunk};
 use super::mapping::Mapping;
 use super::plan::Plan;
+use super::shared::{Exported, Offered, export_parts, read_parts};
 use crate::object::error::{Error, Status};
 use crate::op::{one_awoke, one_sleeps};
 use parking_lot::Mutex;
@@ -58,6 +59,42 @@ impl Ranges {
         Ok(first)
     }
 
+    /// What other processes need to have the memory of a range, part by part.
+    pub(in crate::memory) fn export(&self, range: (u64, usize)) -> Result<Vec<Exported>, Error> {
+        // The parts are held while the driver is asked.
+        let parts = mapped(&self.0.lock(), range)?.to_vec();
+        export_parts(parts.iter().map(|part| &part.chunk))
+    }
+
+    /// How many parts a range has.
+    pub(in crate::memory) fn part_count(&self, range: (u64, usize)) -> Result<usize, Error> {
+        match self.0.lock().get(&range).map(|found| &found.content) {
+            Some(Content::Mapped(parts)) => Ok(parts.len()),
+            Some(Content::Asleep(asleep)) => Ok(asleep.parts.len()),
+            None => Err(unknown(range)),
+        }
+    }
+
+    /// A range of memory that another process has exported: where it begins, and its size.
+    pub(in crate::memory) fn import(
+        &self,
+        plan: &Arc<Plan>,
+        parts: &[(i32, &[u8])],
+    ) -> Result<(u64, usize), Error> {
+        let offered = read_parts(parts)?;
+        let import = |(index, part): (usize, &Offered)| {
+            part.import(plan).map_err(|failure| failure.of_item("part", index))
+        };
+        let chunks: Vec<_> = offered.iter().enumerate().map(import).collect::<Result<_, _>>()?;
+        let bytes = chunks.iter().fold(0usize, |sum, chunk| sum.saturating_add(chunk.bytes));
+        let addresses = Addresses::reserve(plan, plan.rounded(bytes)?, plan.alignment, plan.hint)?;
+        let mapped =
+            map_all(&addresses, chunks).map_err(|(index, failure)| failure.of_item("part", index))?;
+        let range = (addresses.raw().address(), bytes);
+        self.0.lock().insert(range, Range { holds: 1, content: Content::Mapped(mapped) });
+        Ok(range)
+    }
+
     /// A range that begins with the memory of another one and has at least `wanted` bytes, in whole units. In place if the driver grants
     /// the next addresses, else elsewhere. What is long enough stays as it is, and is held once more. Where it begins, and its size.
     pub(in crate::memory) fn grow(
@@ -110,6 +147,10 @@ impl Ranges {
     pub(in crate::memory) fn check_may_sleep(&self, range: (u64, usize)) -> Result<(), Error> {
         let ranges = self.0.lock();
         let parts = mapped(&ranges, range)?;
+        if parts.iter().any(|part| part.chunk.is_imported) {
+            let refusal = "the memory is another process's, which alone can give it back: have it sleep there, and destroy this buffer";
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
+        }
         let is_shared =
             |part: &Arc<Mapping>| Arc::strong_count(part) > 1 || Arc::strong_count(&part.chunk) > 1;
         if ranges[&range].holds > 1 || parts.iter().any(is_shared) {
@@ -214,12 +255,22 @@ fn elsewhere(
 ) -> Result<(u64, Vec<Arc<Mapping>>), Error> {
     let chunk = Chunk::create(plan, more)?;
     let addresses = Addresses::reserve(plan, bytes + more, home.alignment, 0)?;
-    let mut offset = 0;
-    let mut moved = Vec::with_capacity(parts.len() + 1);
-    for chunk in parts.iter().map(|part| Arc::clone(&part.chunk)).chain([chunk]) {
-        let bytes = chunk.bytes;
-        moved.push(Mapping::new(&addresses, offset, chunk)?);
-        offset += bytes;
-    }
+    let chunks = parts.iter().map(|part| Arc::clone(&part.chunk)).chain([chunk]);
+    let moved = map_all(&addresses, chunks).map_err(|(_, failure)| failure)?;
     Ok((addresses.raw().address(), moved))
+}
+
+/// Maps memory piece behind piece from the first of these addresses on; or says which piece was not mapped, and then none is.
+fn map_all(
+    addresses: &Arc<Addresses>,
+    chunks: impl IntoIterator<Item = Arc<Chunk>>,
+) -> Result<Vec<Arc<Mapping>>, (usize, Error)> {
+    let mut offset = 0;
+    let map = |(index, chunk): (usize, Arc<Chunk>)| {
+        let bytes = chunk.bytes;
+        let mapped = Mapping::new(addresses, offset, chunk).map_err(|failure| (index, failure));
+        offset += bytes;
+        mapped
+    };
+    chunks.into_iter().enumerate().map(map).collect()
 }

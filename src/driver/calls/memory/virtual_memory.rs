@@ -5,11 +5,12 @@ use super::super::gone_at_exit;
 use crate::driver::call;
 use crate::driver::sys::{
     CU_MEM_ALLOC_GRANULARITY_MINIMUM, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, CU_MEM_ALLOCATION_TYPE_PINNED,
-    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp,
-    CUmemAllocationProp_v1_allocFlags, CUmemGenericAllocationHandle, CUmemLocation,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc,
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_v1_allocFlags,
+    CUmemGenericAllocationHandle, CUmemLocation,
 };
 use crate::driver::{CallError, Table};
-use std::ptr::null_mut;
+use std::ptr::{null_mut, without_provenance_mut};
 
 /// What new memory is to be.
 #[derive(Clone, Copy)]
@@ -67,6 +68,24 @@ impl RawAllocation {
         // SAFETY: writes one handle, and reads one struct.
         unsafe { call!(table, cuMemCreate_10020(&raw mut handle, bytes, &raw const properties, 0)) }?;
         Ok(Self { table, handle })
+    }
+
+    /// Memory of another process's, by a file descriptor, which stays the caller's.
+    pub(crate) fn import(table: &'static Table, file: i32) -> Result<Self, CallError> {
+        let (mut handle, kind) = (0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        let file = without_provenance_mut(file as usize);
+        // SAFETY: writes one handle; the driver looks at the descriptor.
+        unsafe { call!(table, cuMemImportFromShareableHandle_10020(&raw mut handle, file, kind)) }?;
+        Ok(Self { table, handle })
+    }
+
+    /// A descriptor of a file by which other processes import it; who has it closes it.
+    pub(crate) fn share(&self) -> Result<i32, CallError> {
+        let mut file = -1i32;
+        let (place, kind) = ((&raw mut file).cast(), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        // SAFETY: writes one descriptor; the memory is held here.
+        unsafe { call!(self.table, cuMemExportToShareableHandle_10020(place, self.handle, kind, 0)) }?;
+        Ok(file)
     }
 
     pub(crate) fn handle(&self) -> CUmemGenericAllocationHandle {
