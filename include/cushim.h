@@ -6588,18 +6588,17 @@ cushim_status cushim_exec_upload(cushim_exec exec, cushim_stream stream);
  * argument. An argument of eight bytes counts as an address if there was memory when the exec got it.
  *
  * A node that waits for an event which a capture of cushim's has recorded would make the stream part of that capture,
- * as cushim_stream_wait_event does, and what is enqueued there later would not run: such a launch is refused until the
- * capture has ended. Captures that others began are theirs to order.
+ * as cushim_stream_wait_event does, and what is enqueued there later would not run: such a launch is refused until
+ * the capture has ended. Captures that others began are theirs to order.
  *
  * @param[in] exec The exec.
  * @param[in] stream The stream.
  * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for
- *   a stream that is being captured or would be, and for memory that is gone, if that is checked; `CUDA_ERROR_INVALID_VALUE` (1), also for memory that the launch before
- *   allocated and nobody freed.
+ *   a stream that is being captured or would be, and for memory that is gone, if that is checked;
+ *   `CUDA_ERROR_INVALID_VALUE` (1), also for memory that the launch before allocated and nobody freed.
  * @driver any
  */
-cushim_status cushim_exec_launch(cushim_exec exec,
-                                 cushim_stream stream);
+cushim_status cushim_exec_launch(cushim_exec exec, cushim_stream stream);
 
 /*
  * Has an exec take over the parameters of a graph with the same nodes and edges (`cuGraphExecUpdate`), from the next

@@ -96,6 +96,8 @@ fn its_module_is_for_all_pythons() {
     let allowed = [
         "PyBool_FromLong",
         "PyCFunction_NewEx",
+        "PyCapsule_GetPointer",
+        "PyCapsule_IsValid",
         "PyDescr_NewMethod",
         "PyDict_New",
         "PyDict_SetItem",

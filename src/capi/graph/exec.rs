@@ -322,14 +322,14 @@ pub extern "C" fn cushim_exec_upload(exec: cushim_exec, stream: cushim_stream) -
 /// argument. An argument of eight bytes counts as an address if there was memory when the exec got it.
 ///
 /// A node that waits for an event which a capture of cushim's has recorded would make the stream part of that capture,
-/// as cushim_stream_wait_event does, and what is enqueued there later would not run: such a launch is refused until the
-/// capture has ended. Captures that others began are theirs to order.
+/// as cushim_stream_wait_event does, and what is enqueued there later would not run: such a launch is refused until
+/// the capture has ended. Captures that others began are theirs to order.
 ///
 /// @param[in] exec The exec.
 /// @param[in] stream The stream.
 /// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for
-///   a stream that is being captured or would be, and for memory that is gone, if that is checked; `CUDA_ERROR_INVALID_VALUE` (1), also for memory that the launch before
-///   allocated and nobody freed.
+///   a stream that is being captured or would be, and for memory that is gone, if that is checked;
+///   `CUDA_ERROR_INVALID_VALUE` (1), also for memory that the launch before allocated and nobody freed.
 /// @driver any
 ///
 /// # Safety
