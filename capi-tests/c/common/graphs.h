@@ -111,9 +111,7 @@ static inline cushim_status move_child(cushim_graph graph, cushim_graph child, c
   cushim_status status;
   if (!CHECK_OK(cushim_graph_native(child, &native))) return CUSHIM_ERROR_INTERNAL; /* nobody would know what became of it */
   status = cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, node, inner);
-#ifdef LEND_MEMORY
-  if (status == CUSHIM_SUCCESS) LEND_MEMORY((uintptr_t)native);
-#endif
+  if (status == CUSHIM_SUCCESS) PROGRAMS_OWN(native);
   return status;
 }
 
@@ -121,9 +119,7 @@ static inline cushim_status move_child(cushim_graph graph, cushim_graph child, c
 static inline CUgraph copied_by_others(CUgraph graph) {
   CUgraph copy = NULL;
   CHECK_STATUS(CUDA_SUCCESS, table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM)->cuGraphClone_10000(&copy, graph));
-#ifdef LEND_MEMORY
-  if (copy != NULL) LEND_MEMORY((uintptr_t)copy);
-#endif
+  if (copy != NULL) PROGRAMS_OWN(copy);
   return copy;
 }
 

@@ -35,9 +35,7 @@ static inline cushim_range range(uint64_t address, size_t bytes) {
 static inline uint64_t managed(const cushim_driver_table *cu, size_t bytes) {
   CUdeviceptr pointer = 0;
   if (!CHECK_STATUS(CUDA_SUCCESS, cu->cuMemAllocManaged_6000(&pointer, bytes, CU_MEM_ATTACH_GLOBAL))) exit(1);
-#ifdef LEND_MEMORY
-  LEND_MEMORY(pointer);
-#endif
+  PROGRAMS_OWN(pointer);
   return pointer;
 }
 

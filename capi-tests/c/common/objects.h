@@ -7,6 +7,16 @@
 
 #include <stdint.h>
 
+/*
+ * What a program makes by the driver's own functions is its own to release: a program that is swept for what it leaves when calls fail
+ * includes claims.h before this, which notes it.
+ */
+#ifdef LEND_MEMORY
+#define PROGRAMS_OWN(native) LEND_MEMORY((uintptr_t)(native))
+#else
+#define PROGRAMS_OWN(native) ((void)(native))
+#endif
+
 /* A pointer that points nowhere. */
 #define NOT_NULL ((void *)(uintptr_t)0x1234)
 

@@ -27,9 +27,22 @@ static cushim_resource new_arena(void) {
   return arena;
 }
 
+/* A stream that the program captures by the driver's own calls, and has to end by itself. */
+static CUstream of_others;
+
+/* The buffer, if there is one, is freed in that capture. */
+static void give_up(cushim_buffer buffer) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  CUgraph graph = NULL;
+  if (buffer != NULL) CHECK_OK(cushim_buffer_destroy(buffer));
+  if (of_others != NULL) cu->cuStreamEndCapture_10000(of_others, &graph);
+  if (graph != NULL) cu->cuGraphDestroy_10000(graph);
+  exit(1);
+}
+
 static cushim_buffer piece(cushim_resource resource, cushim_stream stream) {
   cushim_buffer buffer = NULL;
-  if (!CHECK_OK(cushim_buffer_create(resource, stream, BYTES, &buffer))) exit(1);
+  if (!CHECK_OK(cushim_buffer_create(resource, stream, BYTES, &buffer))) give_up(NULL);
   return buffer;
 }
 
@@ -341,12 +354,14 @@ struct strange {
   CUevent event;
 };
 
-static struct strange strange_after(cushim_stream own) {
+static struct strange strange_after(cushim_stream own, cushim_buffer buffer) {
   struct strange it = {table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM), NULL, NULL};
   CUstream native = NULL;
   CHECK_OK(cushim_context_set_current(all.context));
-  CHECK_STATUS(CUDA_SUCCESS, it.cu->cuStreamCreate_2000(&it.stream, CU_STREAM_NON_BLOCKING));
-  CHECK_STATUS(CUDA_SUCCESS, it.cu->cuEventCreate_2000(&it.event, CU_EVENT_DISABLE_TIMING));
+  if (!CHECK_STATUS(CUDA_SUCCESS, it.cu->cuStreamCreate_2000(&it.stream, CU_STREAM_NON_BLOCKING))) give_up(buffer);
+  PROGRAMS_OWN(it.stream);
+  if (!CHECK_STATUS(CUDA_SUCCESS, it.cu->cuEventCreate_2000(&it.event, CU_EVENT_DISABLE_TIMING))) give_up(buffer);
+  PROGRAMS_OWN(it.event);
   CHECK_OK(cushim_stream_native(own, &native));
   CHECK_STATUS(CUDA_SUCCESS, it.cu->cuEventRecord_2000(it.event, native));
   CHECK_STATUS(CUDA_SUCCESS, it.cu->cuStreamWaitEvent_3020(it.stream, it.event, 0));
@@ -375,7 +390,7 @@ static void beside_others(int is_arena) {
   struct strange strange;
   cushim_graph graph;
   put_in(first, own, 5);
-  strange = strange_after(own);
+  strange = strange_after(own, first);
   CHECK_STATUS(CUDA_SUCCESS, strange.cu->cuMemcpyDtoDAsync_3020(slot(0), pointer, 4, strange.stream));
   CHECK_OK(cushim_buffer_destroy(first));
   second = piece(resource, own);
@@ -402,16 +417,15 @@ static void in_a_capture_of_others(int is_arena) {
   cushim_resource resource = is_arena ? new_arena() : new_graph_memory();
   cushim_stream own = new_stream(all.context);
   struct strange strange;
-  CUstream native = NULL;
-  CUgraph captured = NULL;
+  CUgraph taken = NULL;
   cushim_graph graph = NULL;
   cushim_buffer first, second;
   uint64_t pointer;
   int again;
-  CHECK_OK(cushim_stream_native(own, &native));
+  CHECK_OK(cushim_stream_native(own, &of_others));
   CHECK_OK(cushim_context_set_current(all.context));
   CHECK_STATUS(CUDA_SUCCESS, table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM)
-                                 ->cuStreamBeginCapture_10010(native, CU_STREAM_CAPTURE_MODE_RELAXED));
+                                 ->cuStreamBeginCapture_10010(of_others, CU_STREAM_CAPTURE_MODE_RELAXED));
   first = piece(resource, own);
   pointer = cushim_buffer_pointer(first);
   put_in(first, own, 4);
@@ -421,7 +435,7 @@ static void in_a_capture_of_others(int is_arena) {
   CHECK(!is_arena || again);
   pointer = cushim_buffer_pointer(first);
   put_in(first, own, 5);
-  strange = strange_after(own);
+  strange = strange_after(own, first);
   CHECK_STATUS(CUDA_SUCCESS, strange.cu->cuMemcpyDtoDAsync_3020(slot(0), pointer, 4, strange.stream));
   CHECK_OK(cushim_buffer_destroy(first));
   second = piece(resource, own);
@@ -429,8 +443,9 @@ static void in_a_capture_of_others(int is_arena) {
   put(cushim_buffer_pointer(second), own, 6);
   CHECK_OK(cushim_buffer_destroy(second));
   strange_joins(&strange, own);
-  CHECK_STATUS(CUDA_SUCCESS, strange.cu->cuStreamEndCapture_10000(native, &captured));
-  CHECK_OK(cushim_graph_wrap(all.context, captured, CUSHIM_OWNED, &graph));
+  CHECK_STATUS(CUDA_SUCCESS, strange.cu->cuStreamEndCapture_10000(of_others, &taken));
+  of_others = NULL;
+  CHECK_OK(cushim_graph_wrap(all.context, taken, CUSHIM_OWNED, &graph));
   if (!is_arena) {
     look_at(graph);
     CHECK(leads[next_of(CUSHIM_NODE_COPY, 0)][later_free_of(pointer, again)]);

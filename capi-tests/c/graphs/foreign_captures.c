@@ -24,6 +24,11 @@ static void wait_for_gate(void *data) {
 
 static void open_gate(int is_open) { __atomic_store_n(&gate, is_open, __ATOMIC_RELEASE); }
 
+/* What failed keeps nothing, and to free the device's memory would wait for the gate. */
+static void open_gate_if_failed(void) {
+  if (check_failures != 0) open_gate(1);
+}
+
 static void no_op(void *data) { (void)data; }
 
 static cushim_buffer new_buffer(cushim_resource resource) {
@@ -128,6 +133,7 @@ static void rebind(struct scene *scene) {
   size_t changed = 0;
   CHECK_OK(cushim_exec_rebind(scene->exec, scene->from, scene->to, &changed));
   CHECK(changed == 1);
+  open_gate_if_failed();
   CHECK_OK(cushim_buffer_destroy(scene->from));
   CHECK_OK(cushim_buffer_destroy(scene->to));
   scene->from = scene->to = NULL;
@@ -152,6 +158,7 @@ static void destroy(struct scene *scene) {
   destroy_graph(scene);
   CHECK_OK(cushim_exec_destroy(scene->exec));
   scene->exec = NULL;
+  open_gate_if_failed();
   if (scene->from != NULL) CHECK_OK(cushim_buffer_destroy(scene->from));
   if (scene->to != NULL) CHECK_OK(cushim_buffer_destroy(scene->to));
   if (scene->stream != NULL) CHECK_OK(cushim_stream_destroy(scene->stream));
@@ -227,6 +234,7 @@ int main(void) {
   CHECK_OK(cushim_device_get_resource(all.device, &pool));
   CHECK_OK(cushim_context_push(all.context));
   CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamCreate_2000(&foreign, CU_STREAM_NON_BLOCKING));
+  PROGRAMS_OWN(foreign);
   /* In a stream of the library's own, and in one that others have, too. */
   for (round = 0; round < 2; round++) {
     CUstream native = NULL;

@@ -598,7 +598,8 @@ static void foreign_clones_of_captures(void) {
     flush_callbacks();
     CHECK(released(&early) == 0 && released(&late) == 0);
     CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphDestroy_10000(copy));
-    CHECK(released_soon(&early, 1) == 1 && released_soon(&late, 1) == 1);
+    /* Where the capture could not end, they are released later. */
+    if (!CHECK(released_soon(&early, 1) == 1 && released_soon(&late, 1) == 1)) exit(1);
   }
 }
 

@@ -8,7 +8,7 @@ static cushim_buffer attached_to_host(cushim_resource *resource) {
   cushim_buffer buffer = NULL;
   options.flags = CUSHIM_MANAGED_ATTACH_HOST;
   CHECK_OK(cushim_resource_create_managed(all.context, &options, resource));
-  CHECK_OK(cushim_buffer_create(*resource, NULL, HALF, &buffer));
+  if (!CHECK_OK(cushim_buffer_create(*resource, NULL, HALF, &buffer))) exit(1); /* the host is about to read it */
   CHECK_OK(cushim_set_label(buffer, "shared"));
   return buffer;
 }
