@@ -12,7 +12,7 @@ and with the context lost by it (CUDA_ERROR_ILLEGAL_ADDRESS). Checks of the prog
 contexts, streams, events, memory, pools, code, graphs and execs that nobody releases may not be. Takes half an hour, most of it
 for the programs on graphs, which wait for what launches have used; the last line counts
 the programs, the pairs of a program and a call, and what was found. With NAMEs only those (objects/streams,
-examples/graphs/heat.c). capi-tests tries the first call of each function on every commit, in three programs that make it.
+examples/graphs/heat.c), and of the calls of one only those of a function (graphs/execs:cuEventCreate). capi-tests tries the first call of each function on every commit, in three programs that make it.
 
 Left out are fuzz/fuzz and fuzz/graphs, which take every answer that their model does not foresee for a failure, and stop,
 objects/bounds, which makes 100,000 events, graphs/often, which makes 100,000 changes, and graphs/raced, which is another program

@@ -51,6 +51,15 @@ pub struct Pair {
     calls: usize,
 }
 
+impl Pair {
+    /// Whether it is of what is named: a program, or a function in it.
+    fn is_of(&self, wanted: &str) -> bool {
+        wanted.split_once(':').map_or(wanted == self.program, |(program, function)| {
+            program == self.program && function == self.function
+        })
+    }
+}
+
 impl fmt::Display for Pair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { program, function, ordinal, fault, .. } = self;
@@ -146,13 +155,15 @@ impl Sweep {
         self.runs.load(Ordering::Relaxed)
     }
 
-    /// Every program with the calls that it makes; only those that are named, if any are.
+    /// Every program with the calls that it makes; only those that are named, if any are: `graphs/execs`, or of its calls those of one
+    /// function, `graphs/execs:cuEventCreate`.
     ///
     /// # Errors
     /// If one cannot be compiled, or run.
     pub fn pairs(&self, extent: Extent, only: &[String]) -> Result<Vec<Pair>, String> {
         let mut pairs = Vec::new();
-        let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
+        let named = |wanted: &str| wanted.split_once(':').map_or(wanted, |(program, _)| program).to_owned();
+        let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| named(wanted) == name);
         for name in swept(extent).filter(|name| is_wanted(name)) {
             pairs.extend(self.pairs_of(&name, Build::new(&name), extent)?);
         }
@@ -160,6 +171,7 @@ impl Sweep {
             let build = Build::of(&repository(source));
             pairs.extend(self.pairs_of(source, build, extent)?);
         }
+        pairs.retain(|pair| only.is_empty() || only.iter().any(|wanted| pair.is_of(wanted)));
         if extent == Extent::Short {
             keep_shortest_programs(&mut pairs);
         }
