@@ -73,6 +73,9 @@ const CLAIMING: &[&str] = &["-include", "claims.inc", "-Wl,--wrap=main,--wrap=ex
 /// Longer than any program takes.
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// The same on a machine that has much else to do, for the second attempt of what did not end in the first.
+const LIMIT_AGAIN: Duration = Duration::from_secs(200);
+
 /// So many calls of one function in one program are enough.
 const REPEATED: usize = 12;
 
@@ -133,6 +136,15 @@ struct Files {
     trace: PathBuf,
     lent: PathBuf,
     log: PathBuf,
+}
+
+impl Files {
+    fn remove(&self) {
+        for file in [&self.trace, &self.lent, &self.log] {
+            // The program may not have come to write it.
+            let _ = std::fs::remove_file(file);
+        }
+    }
 }
 
 /// The programs, and what is made in sweeping them.
@@ -247,16 +259,19 @@ impl Sweep {
         let run = run(&pair.path, &files, &fault);
         // With more patience, which would take hours for all.
         let run = if is_again { run.env("FAULT_SWEEP_AGAIN", "1") } else { run };
-        let ended = run.ends_within(LIMIT);
-        let ended = ended.map_err(|why| format!("{pair}: {why}"))?;
+        let ended = match run.ends_within(if is_again { LIMIT_AGAIN } else { LIMIT }) {
+            Ok(ended) => ended,
+            Err(_) if !is_again => {
+                files.remove();
+                return self.left_by(pair, true);
+            }
+            Err(why) => return Err(format!("{pair}: {why}")),
+        };
         if ended.code().is_none() {
             return Err(format!("{pair}: {ended}"));
         }
         let left = left_behind(&pair.program, &files);
-        for file in [&files.trace, &files.lent, &files.log] {
-            // The program may not have come to write it.
-            let _ = std::fs::remove_file(file);
-        }
+        files.remove();
         left
     }
 
