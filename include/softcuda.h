@@ -34,6 +34,10 @@
  * `ns`, how long it took. Addresses and handles are hexadecimal strings, texts are strings, structs are null. A
  * function that softcuda does not implement has no arguments.
  *
+ * Races. With SOFTCUDA_CHECK=races the process looks for work that uses the same memory without an order between the
+ * two, and writes what it finds to standard error. SOFTCUDA_CHECK_LOG=PATH adds a line of JSON for each report to a
+ * file.
+ *
  * Leaks. With SOFTCUDA_LEAKS=1 the process writes to standard error, at its end, what is still alive.
  *
  * Results. Functions that return a status return 0 or the number of the CUresult that comes closest; softcuda_message
@@ -160,6 +164,28 @@ int softcuda_trace_start(const char *path);
 
 /* Ends the trace. */
 void softcuda_trace_stop(void);
+
+/*
+ * How many reports the checks of SOFTCUDA_CHECK have made since the process began, or since softcuda_check_reset; 0 if
+ * no check is on.
+ *
+ * Work is looked at in the order in which it was submitted, once it has run. When the program has waited for all of its
+ * work, every report is there.
+ */
+size_t softcuda_check_count(void);
+
+/*
+ * A report as text, by its number from 0; NULL if there are not so many.
+ *
+ * The text lasts until the calling thread asks for another report.
+ */
+const char *softcuda_check_report(size_t number);
+
+/* As softcuda_check_report: the report as the line of JSON that SOFTCUDA_CHECK_LOG writes. */
+const char *softcuda_check_json(size_t number);
+
+/* Forgets the reports: a pair of places that was reported is reported again. */
+void softcuda_check_reset(void);
 
 /*
  * How many objects the program has created and not released, of all kinds.

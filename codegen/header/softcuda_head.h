@@ -34,6 +34,10 @@
  * `ns`, how long it took. Addresses and handles are hexadecimal strings, texts are strings, structs are null. A
  * function that softcuda does not implement has no arguments.
  *
+ * Races. With SOFTCUDA_CHECK=races the process looks for work that uses the same memory without an order between the
+ * two, and writes what it finds to standard error. SOFTCUDA_CHECK_LOG=PATH adds a line of JSON for each report to a
+ * file.
+ *
  * Leaks. With SOFTCUDA_LEAKS=1 the process writes to standard error, at its end, what is still alive.
  *
  * Results. Functions that return a status return 0 or the number of the CUresult that comes closest; softcuda_message

@@ -20,6 +20,10 @@ libcuda.so.1, and its devices by NVML (libnvidia-ml.so.1). Nothing outside of th
 --fault SPEC        calls that are to fail: 'cuMemAllocAsync#3=2', the third one with CUDA_ERROR_OUT_OF_MEMORY
 --bounds RULE       how far kernels reach: exact (default) to the last byte, or allocation, as far as a GPU maps memory
 --trace FILE        add a line of JSON to FILE for each call of the driver; - is the standard error stream
+--check LIST        what to look for, with commas: races, uses of the same memory that nothing orders
+--check-log FILE    add a line of JSON to FILE for each report of --check
+--check-exit N      exit with N, 1 to 255, if there are reports
+--suppress FILE     leave out the reports that a line of FILE means, with * for any characters
 --doctor            run nothing; say what was found on this machine, and what will not work here, with COMMAND if there is one
 --json              with --doctor: as JSON
 --help              say this
@@ -62,6 +66,10 @@ pub(crate) struct Options {
     pub(crate) fault: Option<OsString>,
     pub(crate) bounds: Option<OsString>,
     pub(crate) trace: Option<OsString>,
+    pub(crate) check: Option<OsString>,
+    pub(crate) check_log: Option<OsString>,
+    pub(crate) check_exit: Option<OsString>,
+    pub(crate) suppress: Option<OsString>,
 }
 
 impl Options {
@@ -75,6 +83,10 @@ impl Options {
             "--fault" => &mut self.fault,
             "--bounds" => &mut self.bounds,
             "--trace" => &mut self.trace,
+            "--check" => &mut self.check,
+            "--check-log" => &mut self.check_log,
+            "--check-exit" => &mut self.check_exit,
+            "--suppress" => &mut self.suppress,
             _ => return None,
         })
     }

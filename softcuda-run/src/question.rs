@@ -26,7 +26,7 @@ pub(crate) struct Driver {
 }
 
 /// What is not to be done by a question: a trace would be begun, and a report written.
-const LEFT_OUT: [&str; 2] = ["SOFTCUDA_TRACE", "SOFTCUDA_LEAKS"];
+const LEFT_OUT: [&str; 3] = ["SOFTCUDA_TRACE", "SOFTCUDA_LEAKS", "SOFTCUDA_CHECK_LOG"];
 
 /// Asks a library, which is to have these settings beside those of the environment.
 pub(crate) fn ask(library: &Path, settings: &[Setting]) -> Result<Driver, Problem> {

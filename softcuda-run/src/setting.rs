@@ -35,6 +35,8 @@ pub(crate) fn of(options: &Options) -> Result<Vec<Setting>, Problem> {
         ("SOFTCUDA_MEMORY", &options.memory),
         ("SOFTCUDA_FAULT", &options.fault),
         ("SOFTCUDA_BOUNDS", &options.bounds),
+        ("SOFTCUDA_CHECK", &options.check),
+        ("SOFTCUDA_CHECK_EXIT", &options.check_exit),
     ] {
         settings.extend(value.as_ref().map(|value| Setting::new(name, value)));
     }
@@ -44,7 +46,16 @@ pub(crate) fn of(options: &Options) -> Result<Vec<Setting>, Problem> {
         settings.extend(seed.map(|seed| Setting::new("SOFTCUDA_SEED", seed)));
     }
     if let Some(file) = &options.trace {
-        settings.push(Setting::new("SOFTCUDA_TRACE", trace_file(file)?));
+        let file = if file == "-" { file.to_owned() } else { written("--trace", file)? };
+        settings.push(Setting::new("SOFTCUDA_TRACE", file));
+    }
+    if let Some(file) = &options.check_log {
+        settings.push(Setting::new("SOFTCUDA_CHECK_LOG", written("--check-log", file)?));
+    }
+    if let Some(file) = &options.suppress {
+        let wrong = |error| Problem::usage(format!("--suppress {} cannot be read: {error}", shown(file)));
+        std::fs::read_to_string(file).map_err(wrong)?;
+        settings.push(Setting::new("SOFTCUDA_CHECK_SUPPRESSIONS", std::path::absolute(file).map_err(wrong)?));
     }
     Ok(settings)
 }
@@ -57,12 +68,9 @@ fn seed_of(rule: &OsStr) -> (OsString, Option<OsString>) {
     }
 }
 
-/// The file of a trace, wherever the processes that write it are. That it can be written is tried here.
-fn trace_file(file: &OsStr) -> Result<OsString, Problem> {
-    if file == "-" {
-        return Ok(file.to_owned());
-    }
-    let wrong = |error| Problem::usage(format!("--trace {} cannot be written: {error}", shown(file)));
+/// A file that is written, wherever the processes that write it are. That it can be is tried here.
+fn written(option: &str, file: &OsStr) -> Result<OsString, Problem> {
+    let wrong = |error| Problem::usage(format!("{option} {} cannot be written: {error}", shown(file)));
     OpenOptions::new().append(true).create(true).open(file).map_err(wrong)?;
     std::path::absolute(file).map(Into::into).map_err(wrong)
 }
@@ -77,6 +85,8 @@ pub(crate) fn in_words_of_options(problem: Problem, options: &Options) -> Proble
         ("--schedule seeded", "SOFTCUDA_SEED", &options.schedule),
         ("--fault", "SOFTCUDA_FAULT", &options.fault),
         ("--bounds", "SOFTCUDA_BOUNDS", &options.bounds),
+        ("--check", "SOFTCUDA_CHECK", &options.check),
+        ("--check-exit", "SOFTCUDA_CHECK_EXIT", &options.check_exit),
     ] {
         if let Some(rest) = problem.sentence().strip_prefix(name).and_then(|rest| rest.strip_prefix('='))
             && value.is_some()
@@ -147,10 +157,14 @@ mod tests {
             schedule: some("seeded=7"),
             cuda: some("12.8"),
             trace: some("-"),
+            check: some("races"),
+            check_exit: some("3"),
             ..Options::default()
         };
         let expected = [
             ("SOFTCUDA_VERSION", "12.8"),
+            ("SOFTCUDA_CHECK", "races"),
+            ("SOFTCUDA_CHECK_EXIT", "3"),
             ("SOFTCUDA_SCHEDULE", "seeded"),
             ("SOFTCUDA_SEED", "7"),
             ("SOFTCUDA_TRACE", "-"),

@@ -118,6 +118,20 @@ fn the_schedule_the_faults_and_the_trace() {
     assert_eq!(written, 1, "{trace}");
 }
 
+/// The options of checks are variables, with files that are found from everywhere.
+#[test]
+fn what_is_checked_and_where_reports_go() {
+    let machine = Machine::new();
+    std::fs::write(machine.path("list"), "race: *\n").expect("it is written");
+    let script = "echo $SOFTCUDA_CHECK $SOFTCUDA_CHECK_EXIT $SOFTCUDA_CHECK_LOG $SOFTCUDA_CHECK_SUPPRESSIONS";
+    let words = ["--check", "races", "--check-exit", "3", "--check-log", "log", "--suppress", "list"];
+    let mut command = machine.command(&[&words[..], &["sh", "-c", script]].concat());
+    command.current_dir(machine.folder());
+    let output = common::output(command);
+    let [log, list] = ["log", "list"].map(|name| machine.path(name));
+    assert_eq!(output.out, format!("races 3 {log} {list}\n"), "{output:?}");
+}
+
 #[test]
 fn wrong_usage_is_2_and_says_what_is_right() {
     let machine = Machine::new();
@@ -130,6 +144,10 @@ fn wrong_usage_is_2_and_says_what_is_right() {
         (&["--fault=cuInit", "true"], "--fault=cuInit is not a list of faults"),
         (&["--bounds=2M", "true"], "--bounds=2M is not exact or allocation"),
         (&["--trace=/no/such/folder/f", "true"], "--trace /no/such/folder/f cannot be written"),
+        (&["--check=race", "true"], "--check=race is not races"),
+        (&["--check-exit=256", "true"], "--check-exit=256 is not a status from 0 to 255"),
+        (&["--check-log=/no/such/folder/f", "true"], "--check-log /no/such/folder/f cannot be written"),
+        (&["--suppress=/no/such/file", "true"], "--suppress /no/such/file cannot be read"),
         (&["--nonsense", "true"], "there is no option --nonsense; see --help"),
         (&["--memory"], "--memory needs a value"),
         (&[], "there is no COMMAND to run; see --help"),

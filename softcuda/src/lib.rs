@@ -14,6 +14,7 @@
 //!   and the `softcuda_*` functions, by which a test asks and arranges;
 //! - `driver`: the driver's objects, and the calls on them;
 //! - `executor`: queues and work, and nothing of what they are for;
+//! - `check`: in which order work is, and which uses of memory have none (`SOFTCUDA_CHECK`);
 //! - `ptx`: kernels, an engine of its own that knows nothing of the rest;
 //! - `instruments`: settings, faults, counts, traces, the log, what lives;
 //! - `abi`: names, types, versions and result codes, as data.
@@ -21,6 +22,7 @@
 #![allow(non_snake_case)] // functions and parameters have the names that the driver API gives them
 
 mod abi;
+mod check;
 mod driver;
 mod executor;
 mod instruments;

@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Each floor, and those that it may use.
-const FLOORS: [(&str, &[&str]); 6] = [
-    ("interface", &["driver", "executor", "instruments", "abi"]),
-    ("driver", &["executor", "ptx", "instruments", "abi"]),
-    ("executor", &["instruments"]),
+const FLOORS: [(&str, &[&str]); 7] = [
+    ("interface", &["driver", "executor", "check", "instruments", "abi"]),
+    ("driver", &["executor", "check", "ptx", "instruments", "abi"]),
+    ("executor", &["check", "instruments"]),
+    ("check", &["instruments"]),
     ("ptx", &[]),
     ("instruments", &["abi"]),
     ("abi", &[]),

@@ -755,7 +755,7 @@ pub(crate) fn exists(export: &Export, version: u32) -> bool {
 
 /// The control functions, and what a shell answers in their place that has no core.
 #[rustfmt::skip] // one row a line
-pub(crate) static CONTROLS: [(&str, &str); 22] = [
+pub(crate) static CONTROLS: [(&str, &str); 26] = [
     ("softcuda_version", "number"),
     ("softcuda_message", "text"),
     ("softcuda_fault_set", "number"),
@@ -766,6 +766,10 @@ pub(crate) static CONTROLS: [(&str, &str); 22] = [
     ("softcuda_calls_reset", "nothing"),
     ("softcuda_trace_start", "number"),
     ("softcuda_trace_stop", "nothing"),
+    ("softcuda_check_count", "number"),
+    ("softcuda_check_report", "text"),
+    ("softcuda_check_json", "text"),
+    ("softcuda_check_reset", "nothing"),
     ("softcuda_live_objects", "number"),
     ("softcuda_live", "number"),
     ("softcuda_live_bytes", "number"),

@@ -61,7 +61,9 @@ pub(crate) fn of_number(number: usize) -> Option<softcuda_device> {
     }
     let seen = Device::with_number(number);
     let contexts = seen.map_or_else(Vec::new, context::lives_on);
-    let is_busy = contexts.iter().any(|context| !executor::unfinished(context.queues()).is_empty());
+    let is_busy = contexts
+        .iter()
+        .any(|context| executor::unfinished(context.queues()).iter().any(|task| !task.is_finished()));
     let own = |attribute| value(attribute) as u32;
     let mut name = [0; 64];
     for (place, byte) in name[..63].iter_mut().zip(name_of(number).bytes()) {

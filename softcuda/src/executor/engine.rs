@@ -8,6 +8,7 @@ use super::task::Task;
 use super::turn::Turn;
 use super::work::{Bundle, Outcome, Work, WorkKind};
 use super::workers::{Shift, Workers};
+use crate::check;
 use crate::instruments::foreign;
 use crate::instruments::schedule::Schedule;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -294,7 +295,13 @@ impl Executor {
     }
 
     pub(super) fn poll(&'static self, tasks: &[Arc<Task>]) -> bool {
-        let finished = || tasks.iter().all(|task| task.is_finished());
+        let finished = || {
+            let finished = tasks.iter().all(|task| task.is_finished());
+            if finished {
+                host_waited(tasks);
+            }
+            finished
+        };
         if finished() {
             return true;
         }
@@ -321,6 +328,7 @@ impl Executor {
             return Err(WaitsForItself);
         }
         self.wait_until(tasks, None);
+        host_waited(tasks);
         Ok(())
     }
 
@@ -405,6 +413,13 @@ impl Executor {
             task.moved.notify_all();
         });
         self.moved.notify_all();
+    }
+}
+
+/// The host knows that these are done.
+fn host_waited(tasks: &[Arc<Task>]) {
+    if check::races() {
+        check::host_waited(tasks.iter().filter_map(|task| task.stamp()));
     }
 }
 

@@ -7,11 +7,15 @@ use super::numbers::Numbered;
 use super::queue::{Group, Queue};
 use super::task::Task;
 use super::work::{Bundle, Earlier, Nothing, Work};
+use crate::check::{self, Stamp};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// Work that has had more bundles of its own takes long, as a loop without an end does: what comes next need not wait for it.
 const MANY_ROUNDS: u32 = 4096;
+
+/// Of more queues than that, those are looked for whose last task nobody needs to know.
+const MANY_TAILS: usize = 64;
 
 #[derive(Default)]
 pub(super) struct Order {
@@ -55,15 +59,37 @@ impl Node {
     }
 }
 
+/// Whether a task that is its queue's last is of no interest, where somebody checks: the queue gets none any more, and the host has
+/// waited for it.
+fn is_forgettable(tail: &Task) -> bool {
+    tail.is_finished()
+        && tail.queue.is_closed()
+        && tail.stamp().is_none_or(|stamp| check::has_host_waited(stamp))
+}
+
 impl Order {
     /// Puts work into a queue, behind what its order demands and behind `after`.
-    pub(super) fn add(&mut self, queue: &Arc<Queue>, work: Box<dyn Work>, after: &[Arc<Task>]) -> &mut Node {
+    pub(super) fn add(
+        &mut self,
+        queue: &Arc<Queue>,
+        mut work: Box<dyn Work>,
+        after: &[Arc<Task>],
+    ) -> &mut Node {
         let predecessors = self.predecessors(queue);
-        let before =
-            predecessors.iter().chain(after).chain(self.barriers_of(queue)).map(|task| task.number).collect();
+        let earlier = || predecessors.iter().chain(after).chain(self.barriers_of(queue));
+        let before = earlier().map(|task| task.number).collect();
+        let stamp = check::races().then(|| {
+            let stamp = check::stamp(queue.id(), earlier().filter_map(|task| task.stamp()), &work.awaits());
+            work.placed(&stamp, None);
+            stamp
+        });
         let number = self.next_number();
-        let task = Task::new(number, number, queue, None, work);
-        self.tails.entry(queue.group().id()).or_default().insert(queue.id(), Arc::clone(&task));
+        let task = Task::new(number, number, queue, None, work, stamp);
+        let tails = self.tails.entry(queue.group().id()).or_default();
+        if tails.len() > MANY_TAILS {
+            tails.retain(|_, tail| !is_forgettable(tail));
+        }
+        tails.insert(queue.id(), Arc::clone(&task));
         self.insert(task, before)
     }
 
@@ -111,9 +137,9 @@ impl Order {
     ) -> (u64, Bundled) {
         let first = self.add(queue, Box::new(Nothing), after);
         first.wanted = wanted;
-        let begin = first.task.number;
+        let begin = Arc::clone(&first.task);
         let sequence = Arc::clone(&bundle.sequence);
-        let pieces = self.add_pieces(bundle, Some(begin), None, wanted);
+        let pieces = self.add_pieces(bundle, Some(&begin), None, None, wanted);
         let last: Vec<_> = sequence.last().map(|piece| Arc::clone(&pieces[piece])).collect();
         let last = self.add(queue, end, &last);
         last.wanted = wanted;
@@ -121,34 +147,50 @@ impl Order {
         for other in others {
             self.add(other, Box::new(Nothing), std::slice::from_ref(&end)).wanted = wanted;
         }
-        (begin, Bundled { pieces, end })
+        (begin.number, Bundled { pieces, end })
     }
 
-    /// Adds the pieces of a bundle, of which those that follow no other follow `begin`; as parts of the work of `origin`, if it is some.
+    /// Adds the pieces of a bundle, of which those that follow no other follow `begin`; as parts of the work of `origin`, if it is some,
+    /// and if somebody checks, of work that has this place in the order.
     fn add_pieces(
         &mut self,
         bundle: Bundle,
-        begin: Option<u64>,
+        begin: Option<&Arc<Task>>,
         origin: Option<u64>,
+        part: Option<&Arc<Stamp>>,
         wanted: bool,
     ) -> Vec<Arc<Task>> {
         let mut tasks: Vec<Arc<Task>> = Vec::with_capacity(bundle.pieces.len());
         let mut others = bundle.after.into_iter().peekable();
         for (number, piece) in bundle.pieces.into_iter().enumerate() {
             let earlier = bundle.sequence.before(number);
-            let mut before: Vec<u64> = earlier.iter().map(|piece| tasks[*piece as usize].number).collect();
+            let place = |task: &Arc<Task>| (task.number, task.stamp().cloned());
+            let mut before: Vec<_> = earlier.iter().map(|piece| place(&tasks[*piece as usize])).collect();
             if before.is_empty() {
-                before.extend(begin);
+                before.extend(begin.map(place));
             }
             while let Some((_, other)) = others.next_if(|(piece, _)| *piece as usize == number) {
                 before.push(match other {
-                    Earlier::Piece(piece) => tasks[piece as usize].number,
-                    Earlier::Task(number) => number,
+                    Earlier::Piece(piece) => place(&tasks[piece as usize]),
+                    Earlier::Task(number, stamp) => (number, stamp),
                 });
             }
+            let mut work = piece.work;
+            let stamp = check::races().then(|| {
+                let stamp = match part {
+                    Some(part) => Arc::clone(part),
+                    None => check::stamp_aside(
+                        before.iter().filter_map(|(_, stamp)| stamp.as_ref()),
+                        &work.awaits(),
+                    ),
+                };
+                work.placed(&stamp, Some(number as u32));
+                stamp
+            });
             let own = self.next_number();
-            let task = Task::new(own, origin.unwrap_or(own), &piece.queue, piece.priority, piece.work);
-            self.insert(Arc::clone(&task), before).wanted = wanted;
+            let task = Task::new(own, origin.unwrap_or(own), &piece.queue, piece.priority, work, stamp);
+            self.insert(Arc::clone(&task), before.iter().map(|(number, _)| *number).collect()).wanted =
+                wanted;
             tasks.push(task);
         }
         tasks
@@ -165,7 +207,7 @@ impl Order {
             task.set_long();
         }
         let origin = if is_long { None } else { Some(task.origin()) };
-        let pieces = self.add_pieces(bundle, None, origin, wanted);
+        let pieces = self.add_pieces(bundle, None, origin, task.stamp(), wanted);
         let last: Vec<u64> = sequence.last().map(|piece| pieces[piece].number).collect();
         for piece in &last {
             self.pending.entry(*piece).and_modify(|node| node.after.push(task.number));
@@ -182,7 +224,8 @@ impl Order {
 
     /// Lets everything that is put into queues of a group from now on come after a task.
     pub(super) fn hold_up(&mut self, group: &Group, until: &Arc<Task>) {
-        self.barriers.values_mut().for_each(|tasks| tasks.retain(|task| !task.is_finished()));
+        let is_needed = |task: &Arc<Task>| check::races() || !task.is_finished();
+        self.barriers.values_mut().for_each(|tasks| tasks.retain(is_needed));
         self.barriers.retain(|_, tasks| !tasks.is_empty());
         self.barriers.entry(group.id()).or_default().push(Arc::clone(until));
     }
@@ -212,6 +255,9 @@ impl Order {
     /// Forgets that a finished task was its queue's last.
     fn remove_tail(&mut self, task: &Task) {
         let (group, queue) = (task.queue.group().id(), task.queue.id());
+        if check::races() {
+            return; // what comes next follows it, however soon it has run
+        }
         let Some(tails) = self.tails.get_mut(&group) else { return };
         if tails.get(&queue).is_some_and(|tail| tail.number == task.number) {
             tails.remove(&queue);

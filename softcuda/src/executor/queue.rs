@@ -1,5 +1,6 @@
 //! Queues, whose work runs one piece after the other, and groups of them.
 
+use crate::check;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
@@ -107,5 +108,11 @@ impl Queue {
             Coupling::Main => other.coupling != Coupling::Free,
             Coupling::Coupled | Coupling::Free => self.id == other.id,
         }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        check::close(self.id);
     }
 }

@@ -1,7 +1,8 @@
 //! A piece of work in a queue.
 
 use super::queue::Queue;
-use super::work::{Work, WorkKind};
+use super::work::{Earlier, Work, WorkKind};
+use crate::check::Stamp;
 use parking_lot::{Condvar, Mutex};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +31,8 @@ pub(crate) struct Task {
     /// Taken when it runs, so that what it holds is free before it counts as finished.
     work: Mutex<Option<Box<dyn Work>>>,
     finished: AtomicBool,
+    /// Its place in the order, where somebody checks.
+    stamp: Option<Arc<Stamp>>,
     /// The time that the work has noted.
     pub(super) mark: OnceLock<Instant>,
     /// Notified when it is finished, pauses or goes on, or its group is abandoned; goes with the executor's lock.
@@ -43,11 +46,12 @@ impl Task {
         queue: &Arc<Queue>,
         priority: Option<i32>,
         work: Box<dyn Work>,
+        stamp: Option<Arc<Stamp>>,
     ) -> Arc<Self> {
         let (kind, queue, work) = (work.kind(), Arc::clone(queue), Mutex::new(Some(work)));
         let (is_long, finished) = (AtomicBool::new(false), AtomicBool::new(false));
         let (mark, moved) = (OnceLock::new(), Condvar::new());
-        Arc::new(Self { number, origin, is_long, queue, kind, priority, work, finished, mark, moved })
+        Arc::new(Self { number, origin, is_long, queue, kind, priority, work, finished, stamp, mark, moved })
     }
 
     /// Falls as the urgency rises.
@@ -70,9 +74,14 @@ impl Task {
         self.origin
     }
 
-    /// No two tasks of a process share it.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
+    /// Its place in the order, where somebody checks.
+    pub(super) fn stamp(&self) -> Option<&Arc<Stamp>> {
+        self.stamp.as_ref()
+    }
+
+    /// It, as what a piece of a bundle follows.
+    pub(crate) fn as_earlier(&self) -> Earlier {
+        Earlier::Task(self.number, self.stamp.clone())
     }
 
     /// The number of the queue that it is in.

@@ -3,6 +3,7 @@
 use super::queue::Queue;
 use super::sequence::Sequence;
 use super::turn::Turn;
+use crate::check::Stamp;
 use std::sync::Arc;
 
 /// Who runs a piece of work.
@@ -29,6 +30,14 @@ pub(crate) enum Outcome {
 pub(crate) trait Work: Send {
     /// The same for the rest of it.
     fn kind(&self) -> WorkKind;
+
+    /// The addresses of values that it waits for, before what comes next can run; asked only where somebody checks.
+    fn awaits(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// It is submitted, and has this place in the order; called only where somebody checks. `piece` is its number in a bundle.
+    fn placed(&mut self, _stamp: &Arc<Stamp>, _piece: Option<u32>) {}
 
     fn run(self: Box<Self>, turn: &Turn<'_>) -> Outcome;
 }
@@ -57,8 +66,8 @@ pub(crate) struct Piece {
 pub(crate) enum Earlier {
     /// Another piece, of a smaller number.
     Piece(u32),
-    /// A task, by its number.
-    Task(u64),
+    /// A task, by its number; and its place in the order, where somebody checks.
+    Task(u64, Option<Arc<Stamp>>),
 }
 
 /// Work that only marks a place in the order.

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 pub(crate) const FAULTS: u8 = 1;
 /// Somebody wants a trace: a call leaves a line.
 pub(crate) const TRACE: u8 = 2;
+/// Somebody checks: a call says which one it is.
+pub(crate) const CHECKS: u8 = 4;
 
 /// What is wanted of every call. A call that nobody watches pays one load for it.
 static WATCHED: AtomicU8 = AtomicU8::new(0);
@@ -15,7 +17,7 @@ static WATCHED: AtomicU8 = AtomicU8::new(0);
 /// How often each export was called.
 static COUNTS: [AtomicU64; EXPORTS.len()] = [const { AtomicU64::new(0) }; EXPORTS.len()];
 
-/// Turns `FAULTS` or `TRACE` on or off.
+/// Turns `FAULTS`, `TRACE` or `CHECKS` on or off.
 pub(super) fn watch(what: u8, on: bool) {
     if on {
         WATCHED.fetch_or(what, Ordering::Release);

@@ -2,6 +2,7 @@
 //! that they observe: objects tell them of themselves (`live::register`), and the interface asks them at every call.
 
 pub(crate) mod cancellation;
+pub(crate) mod checks;
 pub(crate) mod complain;
 pub(crate) mod counts;
 mod environment;

@@ -1,6 +1,7 @@
 //! Which driver this process sees: the environment, read once, and the shell's word on the version.
 
 use super::cancellation::Deferred;
+use super::checks::Checks;
 use super::complain::complain;
 use super::environment::{of_driver, variable};
 use super::machine;
@@ -36,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) kernel_budget: Option<u64>,
     /// Whether a launch returns when the kernel is done.
     pub(crate) launch_blocking: bool,
+    /// What is looked for.
+    pub(crate) checks: Checks,
 }
 
 /// Where the memory ends that kernels may use.
@@ -82,6 +85,11 @@ pub(crate) fn memory_pools() -> bool {
 /// Whether a launch returns when the kernel is done.
 pub(crate) fn launch_blocking() -> bool {
     settings().is_some_and(|settings| settings.launch_blocking)
+}
+
+/// Whether uses of memory are looked for that nothing orders.
+pub(crate) fn checks_races() -> bool {
+    settings().is_some_and(|settings| settings.checks.races)
 }
 
 /// Whether an allocation of a graph has the address of one that the graph frees before it.
@@ -147,6 +155,7 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
             .map(Some)
             .ok_or_else(|| "a number of instructions".to_owned())
     })?;
+    let checks = variable("SOFTCUDA_CHECK", Checks::default(), Checks::named)?;
     let version = claimed.unwrap_or(asked);
     let installed = devices;
     let (devices, named_twice) = visible::devices(installed);
@@ -165,6 +174,7 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
         bounds,
         kernel_budget,
         launch_blocking,
+        checks,
     })
 }
 

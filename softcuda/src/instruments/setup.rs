@@ -3,8 +3,8 @@
 use super::cancellation::Deferred;
 use super::complain::complain;
 use super::environment::{refuse_unknown, variable};
-use super::settings::{settings, switch};
-use super::{fault, live, trace};
+use super::settings::{checks_races, settings, switch};
+use super::{checks, fault, live, trace};
 use std::sync::OnceLock;
 
 /// Sees to it, once, that the environment has been read and what it asks for arranged. False if that is impossible, which
@@ -16,7 +16,9 @@ pub(crate) fn ready() -> bool {
 
 fn arrange() -> Result<(), String> {
     let _deferred = Deferred::new();
-    refuse_unknown(&["SOFTCUDA_FAULT", "SOFTCUDA_LEAKS", "SOFTCUDA_TRACE"])?;
+    let still = ["SOFTCUDA_FAULT", "SOFTCUDA_LEAKS", "SOFTCUDA_TRACE"].into_iter().chain(checks::VARIABLES);
+    refuse_unknown(&still.collect::<Vec<_>>())?;
+    checks::arrange(checks_races())?;
     variable("SOFTCUDA_FAULT", (), |text| {
         fault::set(text).map_err(|why| format!("a list of faults: {why}"))
     })?;

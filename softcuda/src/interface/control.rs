@@ -11,6 +11,7 @@ use crate::abi::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY,
     CUDA_ERROR_UNKNOWN, CUresult,
 };
+use crate::check::reports::{self, Report};
 use crate::driver::context;
 use crate::driver::installed::{self, softcuda_device};
 use crate::driver::kernel::native::{self, softcuda_kernel};
@@ -138,6 +139,46 @@ pub unsafe extern "C" fn softcuda_trace_start(path: *const c_char) -> c_int {
 pub extern "C" fn softcuda_trace_stop() {
     ready();
     trace::stop();
+}
+
+/// How many reports the checks of SOFTCUDA_CHECK have made since the process began, or since softcuda_check_reset; 0 if
+/// no check is on.
+///
+/// Work is looked at in the order in which it was submitted, once it has run. When the program has waited for all of its
+/// work, every report is there.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_check_count() -> usize {
+    reports::count()
+}
+
+/// A report as text, by its number from 0; NULL if there are not so many.
+///
+/// The text lasts until the calling thread asks for another report.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_check_report(number: usize) -> *const c_char {
+    report(number, |report| report.to_string())
+}
+
+/// As softcuda_check_report: the report as the line of JSON that SOFTCUDA_CHECK_LOG writes.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_check_json(number: usize) -> *const c_char {
+    report(number, Report::json)
+}
+
+/// Forgets the reports: a pair of places that was reported is reported again.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_check_reset() {
+    reports::reset();
+}
+
+fn report(number: usize, text: impl FnOnce(&Report) -> String) -> *const c_char {
+    let Some(report) = reports::get(number) else { return std::ptr::null() };
+    let text = CString::new(text(&report)).unwrap_or_default();
+    let keep = |place: &RefCell<CString>| {
+        *place.borrow_mut() = text;
+        place.borrow().as_ptr()
+    };
+    REPORT.try_with(keep).unwrap_or(std::ptr::null())
 }
 
 /// How many objects the program has created and not released, of all kinds.
@@ -374,6 +415,8 @@ struct Refusal(CUresult, String);
 
 thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::default();
+    /// The report that the thread has asked for.
+    static REPORT: RefCell<CString> = RefCell::default();
 }
 
 /// Runs `body` when the environment has been read, which may arrange the same things.

@@ -7,10 +7,11 @@ use crate::abi::reach;
 use crate::abi::sys::{
     CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
 };
+use crate::check;
 use crate::driver::{call, context};
 use crate::instruments::cancellation::Deferred;
 use crate::instruments::complain::complain;
-use crate::instruments::counts::{self, FAULTS, TRACE};
+use crate::instruments::counts::{self, CHECKS, FAULTS, TRACE};
 use crate::instruments::trace::{self, Arguments, Line};
 use crate::instruments::{fault, log, setup};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,6 +87,7 @@ fn run_watched(
             }
             Err(strike.code)
         }
+        None if wanted & CHECKS != 0 => check::call(EXPORTS[index].name, body),
         None => body(),
     };
     if let Some(line) = line {

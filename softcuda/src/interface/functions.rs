@@ -743,6 +743,10 @@ unsafe extern "C" {
     fn softcuda_calls_reset();
     fn softcuda_trace_start();
     fn softcuda_trace_stop();
+    fn softcuda_check_count();
+    fn softcuda_check_report();
+    fn softcuda_check_json();
+    fn softcuda_check_reset();
     fn softcuda_live_objects();
     fn softcuda_live();
     fn softcuda_live_bytes();
@@ -1487,7 +1491,7 @@ pub(super) static FUNCTIONS: [Function; 723] = [
 
 /// That of each control function, in the order of `CONTROLS`.
 #[rustfmt::skip] // one a line
-pub(super) static CONTROL_FUNCTIONS: [Function; 22] = [
+pub(super) static CONTROL_FUNCTIONS: [Function; 26] = [
     Function(softcuda_version as *const c_void),
     Function(softcuda_message as *const c_void),
     Function(softcuda_fault_set as *const c_void),
@@ -1498,6 +1502,10 @@ pub(super) static CONTROL_FUNCTIONS: [Function; 22] = [
     Function(softcuda_calls_reset as *const c_void),
     Function(softcuda_trace_start as *const c_void),
     Function(softcuda_trace_stop as *const c_void),
+    Function(softcuda_check_count as *const c_void),
+    Function(softcuda_check_report as *const c_void),
+    Function(softcuda_check_json as *const c_void),
+    Function(softcuda_check_reset as *const c_void),
     Function(softcuda_live_objects as *const c_void),
     Function(softcuda_live as *const c_void),
     Function(softcuda_live_bytes as *const c_void),

@@ -7,6 +7,7 @@ use crate::abi::sys::{
     CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE,
     CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_OPERATING_SYSTEM,
 };
+use crate::check;
 use crate::executor;
 use crate::instruments::live;
 use crate::instruments::settings::{settings, version};
@@ -60,6 +61,7 @@ fn watch_exit() -> Answer {
         live::report();
         STATE.store(EXITED, Ordering::Release);
         executor::stop();
+        check::end();
     }
     // SAFETY: the handler unwinds nothing, and the library stays loaded.
     match unsafe { libc::atexit(at_exit) } {

@@ -22,9 +22,11 @@ mod link;
 mod lower;
 mod module;
 mod parse;
+mod sources;
 mod types;
 
 pub use error::{JitError, Refusal};
 pub use exec::fault::{Fault, FaultKind};
 pub use exec::host::{Host, Region};
+pub use exec::seen::{Marks, Spot, Use, Watch};
 pub use module::{Function, Global, Launch, Module, Param};

@@ -6,12 +6,15 @@ use super::exec::fault::Fault;
 use super::exec::grid::Job;
 use super::exec::host::Host;
 use super::exec::program::Program;
+use super::exec::seen::{Marks, Spot, Watch};
 use super::exec::space::{CODE_STEP, CODE_WINDOW};
 use super::link::{Renamed, link};
 use super::lower::{Library, lower_kernel, numbered_global};
 use super::parse::parse;
+use super::sources::Sources;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// Bytes of constant variables that a module can have.
@@ -49,6 +52,7 @@ pub struct Function {
     pub required_block: Option<[u32; 3]>,
     /// `.reqnctapercluster`: the cluster that the kernel is launched with.
     pub required_cluster: Option<[u32; 3]>,
+    sources: Arc<Sources>,
     program: Program,
 }
 
@@ -122,6 +126,8 @@ pub struct Launch<'l> {
     pub environment: [u32; 32],
     /// `%nsmid`
     pub processors: u32,
+    /// Takes note of the global memory that is used; `None` where nobody wants to know, which costs nothing.
+    pub watch: Option<&'l Watch>,
 }
 
 impl<'l> Launch<'l> {
@@ -141,6 +147,7 @@ impl<'l> Launch<'l> {
             cooperative: false,
             environment: [0; 32],
             processors: 1,
+            watch: None,
         }
     }
 }
@@ -175,11 +182,14 @@ impl Module {
         let library = library(syntax)?;
         let globals = globals(&library)?;
         let const_bytes = globals.iter().filter(|global| global.constant).map(|global| global.size).sum();
+        // Of several texts nobody knows whose a line is.
+        let sources =
+            Arc::new(if let [text] = texts { Sources::of(text.as_ref()) } else { Sources::default() });
         let mut functions = Vec::new();
         for (number, source) in library.syntax.functions.iter().enumerate() {
             if source.kernel && source.body.is_some() {
                 let program = lower_kernel(&library, number as u32)?;
-                functions.push(function(source, program, const_bytes));
+                functions.push(function(source, program, const_bytes, &sources));
             }
         }
         Ok(Self { functions, globals, version, target: wanted })
@@ -275,11 +285,27 @@ impl Function {
             resident: if launch.cooperative { usize::MAX } else { 64 },
             cores: launch.cores,
             budget,
+            watch: launch.watch,
             next: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             fault: Mutex::new(None),
         };
         job.run(program).map_err(|fault| *fault)
+    }
+
+    /// The instructions that a page's marks name.
+    pub fn spots(&self, marks: &Marks) -> Vec<Spot> {
+        let mut ops: Vec<u32> = marks.ops().collect();
+        ops.sort_unstable();
+        ops.dedup();
+        let ops = ops.into_iter().filter_map(|at| self.program.ops.get(at as usize).map(|op| (at, op)));
+        ops.map(|(at, op)| Spot {
+            op: at,
+            line: op.line,
+            source: self.sources.find(op.line),
+            instruction: self.program.texts[op.text as usize].clone(),
+        })
+        .collect()
     }
 }
 
@@ -556,7 +582,7 @@ fn initialise(
     Ok(())
 }
 
-fn function(source: &Routine<'_>, program: Program, const_bytes: usize) -> Function {
+fn function(source: &Routine<'_>, program: Program, const_bytes: usize, sources: &Arc<Sources>) -> Function {
     let mut offset = 0usize;
     let mut params = Vec::new();
     for param in &source.params {
@@ -580,6 +606,7 @@ fn function(source: &Routine<'_>, program: Program, const_bytes: usize) -> Funct
         max_threads: threads.map_or(1024, |[x, y, z]| x.saturating_mul(y).saturating_mul(z).min(1024)),
         required_block: source.limits.exact_threads,
         required_cluster: source.limits.cluster,
+        sources: Arc::clone(sources),
         program,
     }
 }

@@ -32,6 +32,7 @@ mod poison;
 mod pools;
 mod prepared_launches;
 mod privileges;
+mod races;
 mod resolution;
 mod schedules;
 mod settings;

@@ -7,6 +7,7 @@ use super::table::{Allocation, Kind, find, find_usable, is_known};
 use super::vmm::reserved;
 use crate::abi::reach;
 use crate::abi::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::check::access::Memory;
 use crate::driver::context::Activation;
 use crate::driver::context::current::top;
 use crate::driver::device::Device;
@@ -119,6 +120,18 @@ impl Span {
     /// What callers know the range by.
     pub(crate) fn address(&self) -> usize {
         self.address
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The allocation, to whoever checks what is done to it; ordinary host memory is nobody's.
+    pub(crate) fn checked(&self) -> Option<Memory> {
+        match &self.hold {
+            Hold::Allocation(allocation) => Some(allocation.checked()),
+            Hold::Staged(_) | Hold::Caller => None,
+        }
     }
 
     /// Where the bytes are.

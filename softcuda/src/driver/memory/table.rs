@@ -8,6 +8,8 @@ use super::pages::Pages;
 use super::pool::{Home, Pooled};
 use super::vmm::reserved::{self, Mapping, Reserved};
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::check;
+use crate::check::access::Memory;
 use crate::driver::context::{self, Activation};
 use crate::driver::device::Device;
 use crate::driver::sharing::{Entry, Handle};
@@ -149,6 +151,28 @@ impl Allocation {
             }
         };
         Some(live::Object { bytes: self.size, ..self.owner.report(kind, self.address) })
+    }
+
+    /// What it is to whoever checks what is done to it.
+    pub(crate) fn checked(&self) -> Memory {
+        let what = match &self.kind {
+            Kind::Managed(_) => live::MANAGED_MEMORY,
+            Kind::Pooled(pooled) => pooled.pool().home.name(),
+            Kind::Graph(memory) if memory.is_managed() => live::MANAGED_MEMORY,
+            Kind::Variable(_) => "a variable of a module",
+            Kind::Pinned(..) => live::PINNED_MEMORY,
+            Kind::Registered(_) => live::REGISTERED_MEMORY,
+            Kind::Reserved(_) => live::ADDRESS_RANGE,
+            Kind::Device(_) | Kind::Graph(_) | Kind::Opened(_) => live::DEVICE_MEMORY,
+        };
+        Memory { what, start: self.address as u64, size: self.size as u64 }
+    }
+
+    /// Others may have had the addresses before. That memory of pools and graphs begins is work, which says so itself.
+    fn note_begin(&self) {
+        if !matches!(self.kind, Kind::Pooled(_) | Kind::Graph(_)) {
+            check::note_new(self.address..self.address + self.size);
+        }
     }
 
     /// Sets all bytes to zero, before anybody else uses them.
@@ -301,6 +325,7 @@ fn register() {
 
 pub(crate) fn insert(allocation: Arc<Allocation>) {
     register();
+    allocation.note_begin();
     TABLE.write().insert(allocation.address, allocation);
 }
 
@@ -312,6 +337,7 @@ pub(crate) fn insert_disjoint(allocation: Arc<Allocation>) -> Result<(), Arc<All
     if let Some((_, other)) = below.filter(|(_, other)| other.address + other.size > allocation.address) {
         return Err(Arc::clone(other));
     }
+    allocation.note_begin();
     table.insert(allocation.address, allocation);
     Ok(())
 }

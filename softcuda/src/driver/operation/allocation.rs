@@ -1,7 +1,9 @@
 //! Allocation and free in the order of work.
 
-use super::Action;
+use super::{Action, use_all};
 use crate::abi::sys::CUresult;
+use crate::check::Used;
+use crate::check::access::Kind;
 use crate::driver::context::Activation;
 use crate::driver::memory::table::Allocation;
 use crate::executor::{Turn, WorkKind};
@@ -23,6 +25,10 @@ impl Action for Allocate {
         WorkKind::Instant
     }
 
+    fn uses(&self, used: &mut Used) {
+        use_all(used, &self.allocation, Kind::Allocate);
+    }
+
     fn run(&self, _context: &Arc<Activation>, _turn: &Turn<'_>) {
         self.allocation.set_usable();
     }
@@ -41,6 +47,10 @@ impl Action for Free {
 
     fn kind(&self) -> WorkKind {
         WorkKind::Instant
+    }
+
+    fn uses(&self, used: &mut Used) {
+        use_all(used, &self.allocation, Kind::Free);
     }
 
     fn run(&self, _context: &Arc<Activation>, _turn: &Turn<'_>) {

@@ -1,11 +1,13 @@
 //! Copies: linear, 2D and 3D.
 
-use super::Action;
+use super::{Action, use_span};
 use crate::abi::Answer;
 use crate::abi::sys::{
     CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED,
     CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUmemorytype, CUresult,
 };
+use crate::check::Used;
+use crate::check::access::Kind;
 use crate::driver::context::Activation;
 use crate::driver::memory::span::{Access, Span};
 use crate::executor::{Turn, WorkKind};
@@ -143,6 +145,18 @@ impl Side {
         Ok(Self { end, span })
     }
 
+    fn use_rows(&self, used: &mut Used, extent: Extent, kind: Kind) {
+        let first = self.span.bytes() as usize;
+        let mut rows = self.rows(extent).map(|row| self.span.address() + (row as usize - first)).peekable();
+        while let Some(start) = rows.next() {
+            let mut end = start + extent.width;
+            while rows.next_if_eq(&end).is_some() {
+                end += extent.width;
+            }
+            use_span(used, &self.span, start, end - start, kind);
+        }
+    }
+
     /// Where its rows are: those of each slice, one slice after the other.
     fn rows(&self, extent: Extent) -> impl Iterator<Item = *mut u8> {
         // There are strides: they were asked for when the copy was made.
@@ -215,6 +229,13 @@ impl Action for Copy {
     fn accesses<'a>(&'a self, look: &mut dyn FnMut(Access<'a>)) {
         look(Access::read(&self.from.span));
         look(Access::write(&self.to.span));
+    }
+
+    /// Row by row: what lies between them is not copied.
+    fn uses(&self, used: &mut Used) {
+        for (side, kind) in [(&self.from, Kind::Read), (&self.to, Kind::Write)] {
+            side.use_rows(used, self.extent, kind);
+        }
     }
 
     fn needs_lasting_access(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use super::Action;
 use crate::abi::sys::CUresult;
+use crate::check;
 use crate::driver::context::Activation;
 use crate::driver::event::{Distant, Event};
 use crate::executor::{Turn, WorkKind};
@@ -73,6 +74,10 @@ impl Action for WaitDistant {
     /// As a host function: what it waits for may be anything.
     fn kind(&self) -> WorkKind {
         WorkKind::Host
+    }
+
+    fn awaits(&self, addresses: &mut Vec<u64>) {
+        addresses.push(check::UNKNOWN);
     }
 
     fn run(&self, context: &Arc<Activation>, _turn: &Turn<'_>) {

@@ -1,7 +1,9 @@
 //! Fills: one value of 1, 2 or 4 bytes, repeated over a range or a rectangle.
 
-use super::Action;
+use super::{Action, use_span};
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::check::Used;
+use crate::check::access::Kind;
 use crate::driver::context::Activation;
 use crate::driver::memory::span::{Access, Span};
 use crate::executor::{Turn, WorkKind};
@@ -91,6 +93,16 @@ impl Action for Fill {
 
     fn accesses<'a>(&'a self, look: &mut dyn FnMut(Access<'a>)) {
         look(Access::write(&self.span));
+    }
+
+    /// Row by row: what lies between them is not written.
+    fn uses(&self, used: &mut Used) {
+        let Parameters { width, height, unit, .. } = self.parameters;
+        let (row, step) = (width * unit, self.parameters.step().unwrap_or_default());
+        let (rows, row) = if step == row { (1, row * height) } else { (height, row) };
+        for number in 0..rows {
+            use_span(used, &self.span, self.span.address() + number * step, row, Kind::Write);
+        }
     }
 
     fn needs_lasting_access(&self) -> bool {

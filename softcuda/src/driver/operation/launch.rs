@@ -1,6 +1,7 @@
 //! Launches of kernels.
 
 use super::Action;
+use super::sites::KernelSites;
 use crate::abi::reach;
 use crate::abi::sys::{
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_ASSERT,
@@ -8,6 +9,7 @@ use crate::abi::sys::{
     CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_TIMEOUT,
     CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
 };
+use crate::check::{self, Used};
 use crate::driver::condition::{self, Condition};
 use crate::driver::context::{self, Activation};
 use crate::driver::device::attributes::value;
@@ -19,7 +21,7 @@ use crate::driver::space::window;
 use crate::executor::{Turn, WorkKind};
 use crate::instruments::complain::complain;
 use crate::instruments::settings::{bounds_are_wide, kernel_budget};
-use crate::ptx::{self, Fault, FaultKind, Host, Region};
+use crate::ptx::{self, Fault, FaultKind, Host, Region, Watch};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -46,12 +48,45 @@ impl Action for Launch {
         if self.kernel.kernel().native.is_some() { WorkKind::Device } else { WorkKind::Paced }
     }
 
+    fn kernel(&self) -> &str {
+        match &self.kernel.kernel().native {
+            Some(_) => "", // nobody sees what it does
+            None => self.kernel.kernel().name.to_str().unwrap_or("(a kernel)"),
+        }
+    }
+
     fn run(&self, context: &Arc<Activation>, turn: &Turn<'_>) {
+        self.launch(context, turn, None);
+    }
+
+    fn run_checked(&self, context: &Arc<Activation>, turn: &Turn<'_>) -> Used {
+        let watch = Watch::default();
+        let memory = self.launch(context, turn, Some(&watch));
+        let mut used = Used { memory, ..Used::default() };
+        if let Some(engine) = &self.kernel.code().engine {
+            let function = &engine.functions()[self.kernel.index];
+            watch.each(|page, how, marks| {
+                used.pages.push(KernelSites::touched(page, how, marks, function, self.shape.block));
+            });
+        }
+        used
+    }
+}
+
+impl Launch {
+    /// Does it; answers the allocations that it has used.
+    fn launch(
+        &self,
+        context: &Arc<Activation>,
+        turn: &Turn<'_>,
+        watch: Option<&Watch>,
+    ) -> Vec<check::access::Memory> {
         let (kernel, shape) = (self.kernel.kernel(), self.shape);
         if let Some(native) = &kernel.native {
-            return native.run(shape.grid, shape.block, shape.shared, &self.arguments);
+            native.run(shape.grid, shape.block, shape.shared, &self.arguments);
+            return Vec::new();
         }
-        let Some(engine) = &self.kernel.code().engine else { return };
+        let Some(engine) = &self.kernel.code().engine else { return Vec::new() };
         let memory = Memory {
             context,
             turn,
@@ -72,11 +107,16 @@ impl Action for Launch {
             cooperative: shape.cooperative,
             environment: memory.environment(),
             processors: value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u32,
+            watch,
             ..ptx::Launch::new(&memory)
         };
         if let Err(fault) = engine.functions()[self.kernel.index].launch(&launch) {
             end_with(fault, context);
         }
+        if watch.is_none() {
+            return Vec::new();
+        }
+        memory.held.into_inner().values().map(|allocation| allocation.checked()).collect()
     }
 }
 
@@ -211,6 +251,11 @@ unsafe impl Host for Memory<'_> {
         }
         self.hold(allocation)?;
         Some(Region { start: start as u64, size: size as u64, bytes })
+    }
+
+    /// Blocks of the heap come and go inside of kernels, which nobody sees.
+    fn is_watched(&self, address: u64) -> bool {
+        table::find_usable(address as usize).is_some()
     }
 
     fn spend(&self, instructions: u32) -> bool {

@@ -2,6 +2,8 @@
 
 use super::Action;
 use crate::abi::Answer;
+use crate::check::Used;
+use crate::check::access::{Kind, Touch};
 use crate::driver::context::Activation;
 use crate::driver::memory::attachment::Visibility;
 use crate::driver::memory::location::Location;
@@ -55,6 +57,14 @@ impl Action for Discard {
 
     fn kind(&self) -> WorkKind {
         WorkKind::Device
+    }
+
+    fn uses(&self, used: &mut Used) {
+        let (allocation, whole) = (&self.part.allocation, self.part.whole());
+        let start = allocation.address + whole.start * SIZE;
+        let end = (allocation.address + allocation.size).min(allocation.address + whole.end * SIZE);
+        used.ranges.push(Touch::new(start, end.saturating_sub(start), Kind::Write));
+        used.memory.push(allocation.checked());
     }
 
     /// Pages of which the range has all bytes lose them. Zeros are what is found there then: nobody may count on that, or

@@ -5,18 +5,23 @@
 //! (`submit`), to any queue of a context: nothing of a submission stays in it.
 
 pub(crate) mod allocation;
+mod checked;
 pub(crate) mod copy;
 pub(crate) mod event;
 pub(crate) mod fill;
 pub(crate) mod host_function;
 pub(crate) mod launch;
 pub(crate) mod managed;
+mod sites;
 mod submission;
 pub(crate) mod value;
 
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::check::Used;
+use crate::check::access::{Kind, Touch};
 use crate::driver::context::Activation;
-use crate::driver::memory::span::Access;
+use crate::driver::memory::span::{Access, Span};
+use crate::driver::memory::table::Allocation;
 use crate::executor::{Turn, WorkKind};
 use allocation::{Allocate, Free};
 use copy::Copy;
@@ -63,6 +68,31 @@ trait Action {
     /// Shows the memory that it reads and writes.
     fn accesses<'a>(&'a self, _look: &mut dyn FnMut(Access<'a>)) {}
 
+    /// Adds what it reads and writes to what is checked.
+    fn uses(&self, used: &mut Used) {
+        self.accesses(&mut |access| {
+            let kind = if access.writes { Kind::Write } else { Kind::Read };
+            use_span(used, access.span, access.span.address(), access.span.size(), kind);
+        });
+    }
+
+    /// The addresses of values that it waits for.
+    fn awaits(&self, _addresses: &mut Vec<u64>) {}
+
+    /// The addresses of values that it writes, for which others may wait.
+    fn gives(&self, _addresses: &mut Vec<u64>) {}
+
+    /// The name of the kernel whose memory is known when it has run; "" for what is none.
+    fn kernel(&self) -> &str {
+        ""
+    }
+
+    /// Does it, and answers what of its memory was not known before.
+    fn run_checked(&self, context: &Arc<Activation>, turn: &Turn<'_>) -> Used {
+        self.run(context, turn);
+        Used::default()
+    }
+
     /// Whether it needs access to another device's memory, which it had when it was submitted, until it is done.
     fn needs_lasting_access(&self) -> bool {
         false
@@ -73,6 +103,20 @@ trait Action {
 
     /// Called instead of `run` where the context has a sticky error.
     fn give_up(&self, _fault: CUresult) {}
+}
+
+/// Adds some bytes of a span to what is checked.
+fn use_span(used: &mut Used, span: &Span, start: usize, size: usize, kind: Kind) {
+    if let Some(memory) = span.checked() {
+        used.ranges.push(Touch::new(start, size, kind));
+        used.memory.push(memory);
+    }
+}
+
+/// Adds all of an allocation.
+fn use_all(used: &mut Used, allocation: &Allocation, kind: Kind) {
+    used.ranges.push(Touch::new(allocation.address, allocation.size, kind));
+    used.memory.push(allocation.checked());
 }
 
 impl Operation {
@@ -124,6 +168,10 @@ impl Action for Vec<Operation> {
 
     fn accesses<'a>(&'a self, look: &mut dyn FnMut(Access<'a>)) {
         self.iter().for_each(|part| part.action().accesses(look));
+    }
+
+    fn uses(&self, used: &mut Used) {
+        self.iter().for_each(|part| part.action().uses(used));
     }
 
     /// From the last to the first: a program that counts on the other order is found out.

@@ -1,8 +1,10 @@
 //! An operation on its way through the executor.
 
 use super::Operation;
+use super::checked::Checked;
 use super::event::{Record, Wait};
 use crate::abi::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUresult};
+use crate::check::Stamp;
 use crate::driver::context::{self, Activation};
 use crate::driver::memory::pool;
 use crate::driver::memory::span::{Access, Span};
@@ -47,7 +49,7 @@ pub(crate) fn submit(
 pub(crate) fn work(operation: &Arc<Operation>, context: &Arc<Activation>, queue: &Queue) -> Box<dyn Work> {
     let lent = lent(operation, context);
     let (operation, context) = (Arc::clone(operation), Arc::clone(context));
-    Box::new(Submission { operation, context, queue: queue.id(), lent })
+    Box::new(Submission { operation, context, queue: queue.id(), lent, checked: None })
 }
 
 /// The addresses of another device's memory to which the context has access now, if the operation needs it until it is
@@ -69,11 +71,24 @@ struct Submission {
     queue: u64,
     /// Other devices' memory to which it had access when it was submitted.
     lent: Vec<usize>,
+    /// Its place in the order, where somebody checks.
+    checked: Option<Checked>,
 }
 
 impl Work for Submission {
     fn kind(&self) -> WorkKind {
         self.operation.action().kind()
+    }
+
+    fn awaits(&self) -> Vec<u64> {
+        let mut addresses = Vec::new();
+        self.operation.action().awaits(&mut addresses);
+        addresses
+    }
+
+    fn placed(&mut self, stamp: &Arc<Stamp>, piece: Option<u32>) {
+        let device = self.context.device().ordinal();
+        self.checked = Some(Checked::new(self.operation.action(), stamp, self.queue, piece, device));
     }
 
     fn run(self: Box<Self>, turn: &Turn<'_>) -> Outcome {
@@ -82,12 +97,18 @@ impl Work for Submission {
             Ok(()) => {
                 let device = self.context.device();
                 action.accesses(&mut |access| access.span.arrive(device, access.writes));
-                let run = AssertUnwindSafe(|| action.run(&self.context, turn));
+                let run = AssertUnwindSafe(|| match &self.checked {
+                    Some(checked) => checked.run(action, &self.context, turn),
+                    None => action.run(&self.context, turn),
+                });
                 if catch_unwind(run).is_err() {
                     self.has_broken(action.name());
                 }
             }
-            Err(fault) => action.give_up(fault),
+            Err(fault) => {
+                action.give_up(fault);
+                self.checked.iter().for_each(Checked::give_up);
+            }
         }
         Outcome::Finished
     }

@@ -1,9 +1,11 @@
 //! Values in memory that are written and waited for in the order of work.
 
-use super::{Action, Operation};
+use super::{Action, Operation, use_span};
 use crate::abi::sys::{
     CU_STREAM_WAIT_VALUE_FLUSH, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2, CUresult,
 };
+use crate::check::Used;
+use crate::check::access::Kind;
 use crate::driver::context::Activation;
 use crate::driver::memory::span::{Access, Place, Span};
 use crate::executor::{Turn, WorkKind};
@@ -41,6 +43,14 @@ impl Word {
     pub(crate) fn check_aligned(address: CUdeviceptr_v2, wide: bool) -> Result<(), CUresult> {
         let is_aligned = (address as usize).is_multiple_of(size(wide));
         if is_aligned { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
+    }
+
+    fn uses(&self, used: &mut Used) {
+        use_span(used, &self.span, self.span.address(), self.span.size(), Kind::Atomic);
+    }
+
+    fn address(&self) -> u64 {
+        self.span.address() as u64
     }
 
     fn read(&self) -> u64 {
@@ -87,6 +97,14 @@ impl Action for WriteValue {
 
     fn accesses<'a>(&'a self, look: &mut dyn FnMut(Access<'a>)) {
         look(Access::write(&self.word.span));
+    }
+
+    fn uses(&self, used: &mut Used) {
+        self.word.uses(used);
+    }
+
+    fn gives(&self, addresses: &mut Vec<u64>) {
+        addresses.push(self.word.address());
     }
 
     fn run(&self, _context: &Arc<Activation>, _turn: &Turn<'_>) {
@@ -154,6 +172,14 @@ impl Action for WaitValue {
         look(Access::read(&self.word.span));
     }
 
+    fn uses(&self, used: &mut Used) {
+        self.word.uses(used);
+    }
+
+    fn awaits(&self, addresses: &mut Vec<u64>) {
+        addresses.push(self.word.address());
+    }
+
     fn run(&self, context: &Arc<Activation>, _turn: &Turn<'_>) {
         let mut rest = FIRST_REST;
         let goes_on = || !context.has_ended() && context.fault().is_ok();
@@ -181,6 +207,18 @@ impl Action for Values {
 
     fn accesses<'a>(&'a self, look: &mut dyn FnMut(Access<'a>)) {
         self.0.iter().for_each(|part| part.action().accesses(look));
+    }
+
+    fn uses(&self, used: &mut Used) {
+        self.0.iter().for_each(|part| part.action().uses(used));
+    }
+
+    fn awaits(&self, addresses: &mut Vec<u64>) {
+        self.0.iter().for_each(|part| part.action().awaits(addresses));
+    }
+
+    fn gives(&self, addresses: &mut Vec<u64>) {
+        self.0.iter().for_each(|part| part.action().gives(addresses));
     }
 
     fn run(&self, context: &Arc<Activation>, turn: &Turn<'_>) {

@@ -11,6 +11,7 @@ use crate::abi::sys::{
     CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE,
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_PERMITTED, CUresult, CUstream,
 };
+use crate::check;
 use crate::driver::call;
 use crate::driver::context::Activation;
 use crate::driver::context::current::top;
@@ -109,6 +110,14 @@ impl Stream {
             LEGACY => (Arc::clone(context.legacy_stream()), Kind::Legacy),
             _ => (own_stream(&context), Kind::PerThread),
         };
+        if check::races() {
+            let name = if kind == Kind::Legacy {
+                "the legacy default stream"
+            } else {
+                "a per-thread default stream"
+            };
+            check::streams::set(queue.id(), name.to_owned());
+        }
         Ok(Arc::new(Self { handle, kind, queue, context }))
     }
 
@@ -118,7 +127,11 @@ impl Stream {
     }
 
     fn new(handle: usize, kind: Kind, priority: i32, context: Arc<Activation>) -> Self {
-        Self { handle, kind, queue: Queue::new(context.queues(), kind.coupling(), priority), context }
+        let queue = Queue::new(context.queues(), kind.coupling(), priority);
+        if handle != 0 && check::races() {
+            check::streams::set(queue.id(), format!("stream {handle:#x}"));
+        }
+        Self { handle, kind, queue, context }
     }
 
     /// As `cuStreamGetId` answers; no two streams of a process share one.

@@ -20,7 +20,7 @@ pub(in crate::ptx) fn copy_async(core: &mut Core<'_>, op: &Op) -> Step {
         let read = (wanted[lane] as usize).min(size);
         let mut bytes = [0u8; 16];
         if read > 0 {
-            match core.global(source, read) {
+            match core.global(lane, source, read) {
                 // SAFETY: `global` gave `read` bytes, at most 16.
                 Ok(place) => unsafe { std::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), read) },
                 Err(kind) => return core.fail(kind, lane, Some(source)),

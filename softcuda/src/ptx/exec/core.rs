@@ -6,6 +6,7 @@ use super::fault::{FaultKind, Trouble};
 use super::grid::Job;
 use super::host::Region;
 use super::program::Program;
+use super::seen::Seen;
 
 /// Lanes of a warp.
 pub(in crate::ptx) const LANES: usize = 32;
@@ -110,6 +111,8 @@ pub(in crate::ptx) struct Core<'c> {
     /// Memory used lately.
     pub(in crate::ptx) regions: [Region; 4],
     pub(in crate::ptx) next_region: usize,
+    /// What is used, if the launch is watched: then no region is remembered above.
+    pub(super) seen: Option<Box<Seen>>,
     /// Nanoseconds that the lanes want to sleep.
     pub(in crate::ptx) nap: u32,
     pub(in crate::ptx) clock: Clock,
@@ -137,6 +140,7 @@ impl<'c> Core<'c> {
             job,
             regions: [Region::NONE; 4],
             next_region: 0,
+            seen: job.watch.map(|_| Box::default()),
             nap: 0,
             clock: Clock::default(),
             trouble: None,

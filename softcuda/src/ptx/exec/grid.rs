@@ -4,6 +4,7 @@ use super::core::Core;
 use super::fault::{Fault, FaultKind};
 use super::host::Host;
 use super::program::Program;
+use super::seen::Watch;
 use super::unit::Unit;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -28,6 +29,8 @@ pub(in crate::ptx) struct Job<'j> {
     pub(in crate::ptx) resident: usize,
     pub(in crate::ptx) cores: usize,
     pub(in crate::ptx) budget: Option<AtomicI64>,
+    /// Whoever wants to know which memory is used.
+    pub(in crate::ptx) watch: Option<&'j Watch>,
     /// The next cluster to begin.
     pub(in crate::ptx) next: AtomicU64,
     pub(in crate::ptx) failed: AtomicBool,
@@ -96,6 +99,13 @@ impl Job<'_> {
     fn work(&self, program: &Program, between: &mut dyn FnMut()) {
         let mut core = Core::new(program, self);
         core.local_stride = self.stride as usize;
+        self.work_with(&mut core, between);
+        if let (Some(watch), Some(seen)) = (self.watch, core.seen.take()) {
+            watch.add(*seen);
+        }
+    }
+
+    fn work_with(&self, core: &mut Core<'_>, between: &mut dyn FnMut()) {
         let mut running: VecDeque<Unit> = VecDeque::new();
         let mut idle: Vec<Unit> = Vec::new();
         let mut admit = true;
@@ -105,7 +115,7 @@ impl Job<'_> {
                 && let Some(number) = self.take()
             {
                 let mut unit = idle.pop().unwrap_or_default();
-                if let Err(fault) = unit.start(&core, number) {
+                if let Err(fault) = unit.start(core, number) {
                     return self.fail(fault);
                 }
                 running.push_front(unit);
@@ -118,7 +128,7 @@ impl Job<'_> {
             if self.failed.load(Ordering::Relaxed) {
                 return;
             }
-            match unit.run(&mut core) {
+            match unit.run(core) {
                 Ok(true) => {
                     idle.push(unit);
                     admit = running.is_empty();

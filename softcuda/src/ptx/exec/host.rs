@@ -24,6 +24,11 @@ pub unsafe trait Host: Sync {
     /// The memory that the device address lies in; `None` if there is none.
     fn region(&self, address: u64) -> Option<Region>;
 
+    /// Whether a launch that is watched notes the use of the memory around an address, which has some.
+    fn is_watched(&self, _address: u64) -> bool {
+        true
+    }
+
     /// Called in between: the kernel's warps have executed so many instructions more. It may take its time. With false the
     /// launch ends, as `Cancelled`.
     fn spend(&self, _instructions: u32) -> bool {

@@ -42,8 +42,8 @@ pub(in crate::ptx) struct Generic;
 
 impl Space for Global {
     #[inline(always)]
-    fn locate(core: &mut Core<'_>, _: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
-        core.global(address, size)
+    fn locate(core: &mut Core<'_>, lane: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
+        core.global(lane, address, size)
     }
 }
 
@@ -89,7 +89,7 @@ impl Space for Generic {
     #[inline(always)]
     fn locate(core: &mut Core<'_>, lane: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
         if address < SHARED_WINDOW {
-            return core.global(address, size);
+            return core.global(lane, address, size);
         }
         let offset = address & (WINDOW - 1);
         match address - offset {
@@ -110,18 +110,26 @@ pub(in crate::ptx) fn within(address: u64, window: u64) -> bool {
 impl Core<'_> {
     /// Global memory: through the regions used lately, then through the driver.
     #[inline(always)]
-    pub(in crate::ptx) fn global(&mut self, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
+    pub(in crate::ptx) fn global(
+        &mut self,
+        lane: usize,
+        address: u64,
+        size: usize,
+    ) -> Result<*mut u8, FaultKind> {
         for region in &self.regions {
             let offset = address.wrapping_sub(region.start);
             if offset < region.size && region.size - offset >= size as u64 {
                 return Ok(region.bytes.wrapping_add(offset as usize));
             }
         }
-        self.global_anew(address, size)
+        self.global_anew(lane, address, size)
     }
 
     #[cold]
-    fn global_anew(&mut self, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
+    fn global_anew(&mut self, lane: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
+        if let Some(seen) = self.seen.take() {
+            return self.global_watched(lane, address, size, seen);
+        }
         let region = self.job.host.region(address).ok_or(FaultKind::IllegalAddress)?;
         let offset = address.wrapping_sub(region.start);
         if offset >= region.size || region.size - offset < size as u64 {

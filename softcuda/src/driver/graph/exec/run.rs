@@ -2,6 +2,7 @@
 
 use super::plan::{Actions, Item, Plan, Step};
 use crate::abi::sys::CUresult;
+use crate::check::{self, Part, Stamp};
 use crate::driver::condition;
 use crate::driver::context::Activation;
 use crate::driver::event::Event;
@@ -94,7 +95,7 @@ impl Preparation<'_> {
                 let context = &run.actions.conditions[branch as usize].context;
                 self.piece_of(
                     Some(context),
-                    Box::new(Decision { run: Arc::clone(run), branch, taken: false }),
+                    Box::new(Decision { run: Arc::clone(run), branch, taken: false, checked: None }),
                 )
             }
             Item::Step(step) => self.step(number, &run.actions.steps[step as usize]),
@@ -140,8 +141,7 @@ impl Preparation<'_> {
     /// The record that is waited for is the last one: in this bundle, or before the launch.
     fn wait(&mut self, number: u32, event: &Event) {
         let here = self.recorded.get(&(event.handle() as usize)).copied().map(Earlier::Piece);
-        if let Some(earlier) = here.or_else(|| event.recorded().map(|record| Earlier::Task(record.number())))
-        {
+        if let Some(earlier) = here.or_else(|| event.recorded().map(|record| record.as_earlier())) {
             self.after.push((number, earlier));
         }
     }
@@ -153,6 +153,8 @@ pub(super) struct Decision {
     pub(super) branch: u32,
     /// Whether a body has run.
     pub(super) taken: bool,
+    /// What bodies do, where somebody checks.
+    pub(super) checked: Option<Arc<Part>>,
 }
 
 /// A kernel of an exec.
@@ -164,6 +166,14 @@ struct Within {
 impl Work for Within {
     fn kind(&self) -> WorkKind {
         self.work.kind()
+    }
+
+    fn awaits(&self) -> Vec<u64> {
+        self.work.awaits()
+    }
+
+    fn placed(&mut self, stamp: &Arc<Stamp>, piece: Option<u32>) {
+        self.work.placed(stamp, piece);
     }
 
     fn run(self: Box<Self>, turn: &Turn<'_>) -> Outcome {
@@ -180,13 +190,21 @@ impl Work for Decision {
         WorkKind::Device
     }
 
+    /// One inside of another's body is a part of that.
+    fn placed(&mut self, stamp: &Arc<Stamp>, _piece: Option<u32>) {
+        self.checked = check::note_part(stamp);
+    }
+
     fn run(self: Box<Self>, _turn: &Turn<'_>) -> Outcome {
         match self.part() {
             Some(part) => {
                 let Prepared { bundle, .. } = self.run.prepare(part);
                 Outcome::After(bundle, Box::new(Self { taken: true, ..*self }))
             }
-            None => Outcome::Finished,
+            None => {
+                self.checked.iter().for_each(|part| check::part_has_run(part));
+                Outcome::Finished
+            }
         }
     }
 }

@@ -1,0 +1,121 @@
+//! What work does to memory, and what is said of it.
+
+use super::bits::Bits;
+use super::clock::Stamp;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is done to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    /// Atomic operations, and loads and stores that say how they are ordered with others': they do not conflict with each other.
+    Atomic,
+    /// It becomes memory.
+    Allocate,
+    /// It ends.
+    Free,
+}
+
+impl Kind {
+    /// Whether the order of the two makes a difference.
+    pub(super) fn conflicts(self, other: Self) -> bool {
+        !matches!((self, other), (Self::Read, Self::Read) | (Self::Atomic, Self::Atomic))
+    }
+
+    /// Whether what conflicts with an earlier access of the other kind, without order, does so with a later one of this kind.
+    pub(super) fn stands_for(self, earlier: Self) -> bool {
+        match self {
+            Self::Read => earlier == Self::Read,
+            Self::Atomic => earlier == Self::Atomic,
+            Self::Write | Self::Allocate | Self::Free => true,
+        }
+    }
+
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+            Self::Atomic => "updates",
+            Self::Allocate => "allocates",
+            Self::Free => "frees",
+        }
+    }
+}
+
+/// A range of bytes that is used.
+#[derive(Clone, Copy)]
+pub(crate) struct Touch {
+    pub(crate) start: u64,
+    pub(crate) size: u64,
+    pub(crate) kind: Kind,
+}
+
+/// Bytes of a page that a kernel uses.
+pub(crate) struct Touched {
+    pub(crate) page: u64,
+    pub(crate) kind: Kind,
+    pub(crate) bits: Bits,
+    pub(crate) sites: Arc<dyn Sites>,
+}
+
+/// Where in a kernel the bytes of a page are used.
+pub(crate) trait Sites: Send + Sync {
+    fn site(&self, byte: usize) -> Site;
+}
+
+/// A place in a kernel, and the first thread that is known to have been there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Site {
+    /// Of the PTX text.
+    pub(crate) line: u32,
+    /// File and line of the source, if the PTX has them.
+    pub(crate) source: Option<String>,
+    pub(crate) instruction: String,
+    pub(crate) block: [u32; 3],
+    pub(crate) thread: [u32; 3],
+}
+
+/// An allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    pub(crate) what: &'static str,
+    pub(crate) start: u64,
+    pub(crate) size: u64,
+}
+
+impl Memory {
+    pub(super) fn contains(&self, address: u64) -> bool {
+        address.wrapping_sub(self.start) < self.size
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} bytes of {} at {:#x}", self.size, self.what, self.start)
+    }
+}
+
+/// What a program sees of a piece of work.
+pub(crate) struct Described {
+    /// A copy, a fill, a kernel.
+    pub(crate) what: &'static str,
+    /// The kernel's name; empty for what is none.
+    pub(crate) kernel: String,
+    /// The number of the stream.
+    pub(crate) stream: u64,
+    /// Which piece of a graph it is.
+    pub(crate) node: Option<u32>,
+    pub(crate) device: usize,
+}
+
+/// A piece of work that uses memory.
+pub(crate) struct Op {
+    /// In the order of the calls, from 1.
+    pub(super) number: u64,
+    /// The driver function that gave it.
+    pub(super) call: &'static str,
+    pub(super) described: Described,
+    pub(super) stamp: Arc<Stamp>,
+}

@@ -1,0 +1,135 @@
+//! Checks of what a program's calls say: `SOFTCUDA_CHECK`.
+//!
+//! `races` finds pieces of work that use the same bytes, at least one of which changes them, and that nothing orders. The order is that of
+//! the calls (`order`, `clock`), never that in which something ran. Who has used which bytes is in the `shadow`. Work is looked at in the
+//! order in which it was submitted, once it has run (`journal`). What is found goes to the standard error stream, to a file, and to
+//! whoever asks (`reports`). Modules above tell of their work by numbers; nothing here knows them.
+
+pub(crate) mod access;
+pub(crate) mod bits;
+mod clock;
+mod journal;
+mod order;
+mod report;
+pub(crate) mod reports;
+mod shadow;
+pub(crate) mod streams;
+
+use crate::instruments::checks::is_of_this_process;
+use crate::instruments::settings::checks_races;
+use access::Described;
+pub(crate) use clock::Stamp;
+use journal::Journal;
+pub(crate) use journal::{Entry, Part, Used};
+use order::Order;
+pub(crate) use order::UNKNOWN;
+use parking_lot::Mutex;
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+/// The lock of the journal is taken before that of the order.
+static JOURNAL: LazyLock<Mutex<Journal>> = LazyLock::new(Mutex::default);
+static ORDER: LazyLock<Mutex<Order>> = LazyLock::new(Mutex::default);
+
+thread_local! {
+    /// The driver function that the thread is in.
+    static CALL: Cell<&'static str> = const { Cell::new("") };
+}
+
+/// Whether races are looked for.
+pub(crate) fn races() -> bool {
+    checks_races()
+}
+
+/// Runs the body of a driver function.
+pub(crate) fn call<T>(name: &'static str, body: impl FnOnce() -> T) -> T {
+    let outer = CALL.replace(name);
+    let answer = body();
+    CALL.set(outer);
+    answer
+}
+
+/// Work is put into a queue, behind other work, and behind whatever writes these values.
+pub(crate) fn stamp<'s>(
+    queue: u64,
+    after: impl Iterator<Item = &'s Arc<Stamp>>,
+    awaits: &[u64],
+) -> Arc<Stamp> {
+    Arc::new(ORDER.lock().in_queue(queue, after, awaits))
+}
+
+/// Work is submitted that has its place only behind other work.
+pub(crate) fn stamp_aside<'s>(after: impl Iterator<Item = &'s Arc<Stamp>>, awaits: &[u64]) -> Arc<Stamp> {
+    Arc::new(ORDER.lock().aside(after, awaits))
+}
+
+/// A queue gets nothing any more.
+pub(crate) fn close(queue: u64) {
+    if races() {
+        ORDER.lock().close(queue);
+    }
+}
+
+/// The host has waited for work, or has heard that it is done.
+pub(crate) fn host_waited<'s>(stamps: impl Iterator<Item = &'s Arc<Stamp>>) {
+    let mut order = ORDER.lock();
+    stamps.for_each(|stamp| order.host_waited(stamp));
+}
+
+/// Whether the host has waited for work.
+pub(crate) fn has_host_waited(stamp: &Stamp) -> bool {
+    ORDER.lock().has_host_waited(stamp)
+}
+
+/// Work writes a value for which others may wait.
+pub(crate) fn writes_value(address: u64, stamp: &Stamp) {
+    ORDER.lock().writes(address, stamp);
+}
+
+/// Notes work that uses memory.
+pub(crate) fn note(described: Described, stamp: &Arc<Stamp>, used: Used) -> Arc<Entry> {
+    JOURNAL.lock().add(described, CALL.get(), stamp, used)
+}
+
+/// Notes work that will submit parts of itself.
+pub(crate) fn note_part(stamp: &Stamp) -> Option<Arc<Part>> {
+    JOURNAL.lock().add_part(stamp)
+}
+
+/// Memory begins, whose addresses others may have had.
+pub(crate) fn note_new(range: Range<usize>) {
+    if races() {
+        JOURNAL.lock().add_new(range.start as u64..range.end as u64);
+    }
+}
+
+/// Work has run, and used this.
+pub(crate) fn has_run(entry: &Entry, more: Used) {
+    entry.finish(more);
+    settle(false);
+}
+
+/// Work that has submitted parts of itself is done.
+pub(crate) fn part_has_run(part: &Part) {
+    part.finish();
+    settle(false);
+}
+
+/// Looks at what has run and not been looked at; at the end at what has not run, too, as far as it is known.
+fn settle(is_end: bool) {
+    let mut found = Vec::new();
+    let mut journal = JOURNAL.lock();
+    journal.settle(&ORDER.lock(), is_end, &mut |race| reports::add(&race, &mut found));
+    drop(journal);
+    found.iter().for_each(|report| reports::tell(report));
+}
+
+/// The process ends: says what is left to say.
+pub(crate) fn end() {
+    if races() && is_of_this_process() {
+        settle(true);
+        let journal = JOURNAL.lock();
+        reports::end(journal.passed, journal.is_full());
+    }
+}
