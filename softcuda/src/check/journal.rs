@@ -36,6 +36,12 @@ pub(crate) struct Part {
     ran: AtomicBool,
 }
 
+/// What a part has been given so far, and the driver function that it comes from.
+struct PartWork {
+    call: &'static str,
+    entries: Vec<Arc<Entry>>,
+}
+
 enum Item {
     Entry(Arc<Entry>),
     Part(Arc<Part>),
@@ -48,7 +54,7 @@ pub(super) struct Journal {
     items: VecDeque<Item>,
     numbers: u64,
     /// What parts have been given, by their numbers.
-    parts: HashMap<u64, Vec<Arc<Entry>>>,
+    parts: HashMap<u64, PartWork>,
     shadow: Shadow,
     /// Pieces of work that were passed over.
     pub(super) passed: u64,
@@ -82,7 +88,7 @@ impl Part {
 }
 
 impl Journal {
-    /// Notes a piece of work at its place.
+    /// Notes a piece of work at its place. A part of other work has the number and the call of that.
     pub(super) fn add(
         &mut self,
         described: Described,
@@ -90,20 +96,31 @@ impl Journal {
         stamp: &Arc<Stamp>,
         used: Used,
     ) -> Arc<Entry> {
-        self.numbers += 1;
-        let op = Op { number: self.numbers, call, described, stamp: Arc::clone(stamp) };
-        let entry = Arc::new(Entry { op: Arc::new(op), used: Mutex::new(used), ran: AtomicBool::new(false) });
-        match stamp.part.get() {
-            Some(part) => self.parts.entry(*part).or_default().push(Arc::clone(&entry)),
+        let part = stamp.part.get().and_then(|number| self.parts.get_mut(number).map(|part| (*number, part)));
+        let (number, call) = match &part {
+            Some((number, part)) => (*number, part.call),
+            None => {
+                self.numbers += 1;
+                (self.numbers, call)
+            }
+        };
+        let op = Arc::new(Op { number, call, described, stamp: Arc::clone(stamp) });
+        let entry = Arc::new(Entry { op, used: Mutex::new(used), ran: AtomicBool::new(false) });
+        match part {
+            Some((_, part)) => part.entries.push(Arc::clone(&entry)),
             None => self.items.push_back(Item::Entry(Arc::clone(&entry))),
         }
         entry
     }
 
     /// Notes work that will submit parts of itself; not if it is such a part.
-    pub(super) fn add_part(&mut self, stamp: &Stamp) -> Option<Arc<Part>> {
+    pub(super) fn add_part(&mut self, call: &'static str, stamp: &Stamp) -> Option<Arc<Part>> {
+        if stamp.part.get().is_some() {
+            return None;
+        }
         self.numbers += 1;
         stamp.part.set(self.numbers).ok()?;
+        self.parts.insert(self.numbers, PartWork { call, entries: Vec::new() });
         let part = Arc::new(Part { number: self.numbers, ran: AtomicBool::new(false) });
         self.items.push_back(Item::Part(Arc::clone(&part)));
         Some(part)
@@ -125,7 +142,7 @@ impl Journal {
             match self.items.pop_front() {
                 Some(Item::Entry(entry)) => self.look_at(&entry, order, found),
                 Some(Item::Part(part)) => {
-                    let entries = self.parts.remove(&part.number).unwrap_or_default();
+                    let entries = self.parts.remove(&part.number).map_or(Vec::new(), |part| part.entries);
                     entries.iter().for_each(|entry| self.look_at(entry, order, found));
                 }
                 Some(Item::New(range)) => self.shadow.forget(range),

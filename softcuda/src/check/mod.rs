@@ -94,7 +94,7 @@ pub(crate) fn note(described: Described, stamp: &Arc<Stamp>, used: Used) -> Arc<
 
 /// Notes work that will submit parts of itself.
 pub(crate) fn note_part(stamp: &Stamp) -> Option<Arc<Part>> {
-    JOURNAL.lock().add_part(stamp)
+    JOURNAL.lock().add_part(CALL.get(), stamp)
 }
 
 /// Memory begins, whose addresses others may have had.

@@ -224,7 +224,8 @@ impl Order {
 
     /// Lets everything that is put into queues of a group from now on come after a task.
     pub(super) fn hold_up(&mut self, group: &Group, until: &Arc<Task>) {
-        let is_needed = |task: &Arc<Task>| check::races() || !task.is_finished();
+        let is_ahead = |stamp: &Arc<Stamp>| !check::has_host_waited(stamp);
+        let is_needed = |task: &Arc<Task>| !task.is_finished() || task.stamp().is_some_and(is_ahead);
         self.barriers.values_mut().for_each(|tasks| tasks.retain(is_needed));
         self.barriers.retain(|_, tasks| !tasks.is_empty());
         self.barriers.entry(group.id()).or_default().push(Arc::clone(until));

@@ -2,12 +2,14 @@
 //! every schedule; nothing is found in the mended ones. No two miss the same order in the same kind of work.
 
 use crate::common::captures::{RELAXED, begin, graph_of};
-use crate::common::graphs::{function, graph, instantiate, kernel_node, launch, memset_node, memset_params};
+use crate::common::graphs::{
+    any_params, function, graph, instantiate, kernel_node, launch, memset_node, memset_params,
+};
 use crate::common::streams::{LEGACY, PER_THREAD, event, free_stream, pinned, record, stream, synchronize};
 use crate::common::{Library, SYSTEM_NOT_READY, alone, at, first, text, with_context};
 use std::ffi::{CStr, c_char};
 
-/// `set` writes 256 words, `sum` adds them up into one, `count` adds one atomically, `name` writes a variable.
+/// `set` writes a word for each thread, `get` reads one and writes it elsewhere, `count` adds to one atomically, `note` writes a variable.
 const KERNELS: &CStr = c"
 .version 7.4
 .target sm_80
@@ -82,11 +84,11 @@ impl Program {
         let pointers: Vec<u64> =
             arguments.iter().map(|argument| std::ptr::from_ref(argument) as u64).collect();
         let shape = [function, 1, 1, 1, 256, 1, 1, 0, stream, first(&pointers)];
-        // One more than fits into the ten that `call` has; `extra` is left out by the older call.
-        self.ok_wide(&shape);
+        self.call_launch(&shape);
     }
 
-    fn ok_wide(&self, shape: &[u64; 10]) {
+    /// `cuLaunchKernel`, which has one argument more than `call` takes.
+    fn call_launch(&self, shape: &[u64; 10]) {
         type Launch = extern "C" fn(u64, u32, u32, u32, u32, u32, u32, u32, u64, u64, u64) -> i32;
         // SAFETY: `cuLaunchKernel`, whose parameters these are.
         let launch = unsafe { std::mem::transmute::<usize, Launch>(self.cu.symbol("cuLaunchKernel")) };
@@ -344,6 +346,25 @@ fn two_launches_of_a_graph_and_what_lies_between() {
         p.fill(memory, SIZE, a);
         p.order_if_mended(a, b);
         launch(&p.cu, exec, b);
+    });
+}
+
+/// What runs inside of a conditional node has the node's place.
+#[test]
+fn the_body_of_a_condition() {
+    planted("the_body_of_a_condition", &["cuGraphLaunch", "kernel set", "cuMemcpyAsync"], |p| {
+        let ([a, b], memory, copy) = (p.streams(), p.allocate(SIZE), p.allocate(SIZE));
+        let (graph, mut context, mut condition, mut node) = (graph(&p.cu), 0u64, 0u64, 0u64);
+        p.ok("cuCtxGetCurrent", &[at(&mut context)]);
+        p.ok("cuGraphConditionalHandleCreate", &[at(&mut condition), graph, context, 1, 1]);
+        let mut params = any_params(13, &[condition, 1 << 32, 0, context]);
+        p.ok("cuGraphAddNode_v2", &[at(&mut node), graph, 0, 0, 0, at(&mut params)]);
+        // SAFETY: the driver has written the address of one handle.
+        let body = unsafe { *(params[4] as *const u64) };
+        kernel_node(&p.cu, body, &[], p.kernel(c"set"), &[memory]);
+        launch(&p.cu, instantiate(&p.cu, graph), a);
+        p.order_if_mended(a, b);
+        p.copy(copy, memory, SIZE, b);
     });
 }
 

@@ -55,7 +55,7 @@ impl Program {
     /// One more step; of a piece, or of the host.
     fn step(&mut self, random: &mut Random) {
         let count = self.pieces.len();
-        let mut some = |random: &mut Random| match count {
+        let some = |random: &mut Random| match count {
             0 => Vec::new(),
             _ => (0..random.below(3)).map(|_| random.below(count)).collect(),
         };
