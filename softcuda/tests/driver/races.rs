@@ -628,7 +628,7 @@ mod random {
                     self.add(stream, None, None);
                     self.events[one].1 = Some(self.pieces.len() - 1);
                 }
-                2 | 3 | 4 => {
+                2..=4 => {
                     p.ok("cuStreamWaitEvent", &[handle, event, 0]);
                     if recorded.is_some() {
                         self.add(stream, recorded, None);
