@@ -97,7 +97,12 @@ fn every_variable_is_on_its_page() {
         ),
         (
             "softcuda/README.md",
-            ["softcuda/src/instruments/settings.rs", "softcuda/src/instruments/setup.rs"].as_slice(),
+            [
+                "softcuda/src/instruments/settings.rs",
+                "softcuda/src/instruments/setup.rs",
+                "softcuda/src/instruments/checks.rs",
+            ]
+            .as_slice(),
         ),
     ] {
         let read = |path: &str| fs::read_to_string(repository(path)).expect("it can be read");
