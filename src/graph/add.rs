@@ -1,5 +1,6 @@
 //! Adding nodes.
 
+use super::contents::Record;
 #[cfg(feature = "capi")]
 use super::definition::Last;
 use super::definition::{GraphObject, NodeState, State, Tree};
@@ -91,7 +92,7 @@ impl Graph {
         let attachment = keeping::kept(keeps, prepared, || operation.holds().0);
         let output = O::output(&parameters);
         let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
-        let id = state.list_made(graph, || NodeState::keeping(added, parameters, attachment, context));
+        let id = state.list_made(graph, added, || Record::keeping(parameters, attachment, context));
         Ok((Added { tree, state: guard, id }, output))
     }
 }

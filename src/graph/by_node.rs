@@ -52,10 +52,6 @@ impl<T> ByNode<T> {
         }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.parts.clear();
-    }
-
     /// All there is, in the order of the nodes' numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (NodeId, &T)> {
         let parts = self.parts.iter().enumerate().filter_map(|(part, all)| Some((part, all.as_ref()?)));
@@ -71,20 +67,6 @@ impl<T> ByNode<T> {
             let all = all.into_iter().enumerate();
             all.filter_map(move |(at, one)| Some((number(part, at), one?)))
         })
-    }
-
-    /// The same, to be changed.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (NodeId, &mut T)> {
-        let parts = self.parts.iter_mut().enumerate();
-        let parts = parts.flat_map(|(part, all)| all.iter_mut().map(move |all| (part, all)));
-        parts.flat_map(|(part, all)| {
-            let all = all.iter_mut().enumerate();
-            all.filter_map(move |(at, one)| Some((number(part, at), one.as_mut()?)))
-        })
-    }
-
-    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.parts.iter_mut().flatten().flat_map(|all| all.iter_mut().flatten())
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::add::{Added, before};
 use super::below::list_below;
+use super::contents::Record;
 use super::copy::Known;
-use super::definition::{GraphState, NodeState, State, Tree};
+use super::definition::{GraphState, State, Tree};
 use super::foreign;
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
@@ -202,12 +203,13 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
             let nodes = foreign::list(&tree, self.inner_mut(), graph)?;
             for id in nodes {
                 let node = self.inner().node(id);
-                let at = node.context.as_ref().unwrap_or(tree.context());
+                let record = self.inner().record(id);
+                let at = record.context.as_ref().unwrap_or(tree.context());
                 restriction::check_in_body(
                     self.trees[0],
                     &self.outer,
                     outer.object.id,
-                    &node.parameters,
+                    &record.parameters,
                     at,
                     || format!("{} of {}", self.inner().name_of(id), self.inner().graph(graph).object),
                 )?;
@@ -293,8 +295,8 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
 
     fn list_child(&mut self, outer: &Graph, native: CUgraphNode, child: CUgraph) -> (NodeId, GraphId) {
         let tree = self.trees[0];
-        let node = NodeState::new(native, Parameters::Plain(NodeType::Child));
-        let id = self.outer.list_node(outer.object.id, node);
+        let record = Record::new(Parameters::Plain(NodeType::Child));
+        let id = self.outer.list_node(outer.object.id, native, record);
         let below = list_below(tree, &mut self.outer, id, child, GraphKind::Child);
         self.outer.node_mut(id).inner = Within::child(below);
         (id, below)

@@ -3,7 +3,8 @@
 use super::add::{Added, before};
 use super::below::list_below;
 use super::condition::{self, Condition};
-use super::definition::{ConditionState, NodeState, State, Tree};
+use super::contents::Record;
+use super::definition::{ConditionState, State, Tree};
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::kind::{ConditionalKind, GraphKind};
 use super::predecessors::{Natives, Predecessors};
@@ -77,7 +78,7 @@ fn check_condition(tree: &Tree, state: &State, graph: &Graph, condition: &Condit
         format!("{condition} belongs to another graph than {graph}")
     } else {
         let known = &state.conditions[condition.object().id.0 as usize];
-        let user = known.node.filter(|node| !state.node(*node).is_hidden);
+        let user = known.node.filter(|node| !state.record(*node).is_hidden);
         match user {
             Some(node) => format!(
                 "{} looks at {condition} already; create another condition for this one",
@@ -116,7 +117,7 @@ fn add(
     drop(related);
     let native = added.map_err(|error| tree.failed(error, known.object.as_ref()))?;
     let parameters = Parameters::Plain(NodeType::Conditional);
-    let id = state.list_node(graph, NodeState::new(native, parameters));
+    let id = state.list_node(graph, native, Record::new(parameters));
     state.conditions[condition.0 as usize].node = Some(id);
     list_bodies(tree, state, id, (condition, Some(kind)), &raw);
     Ok(id)
@@ -151,7 +152,7 @@ pub(super) fn cure(tree: &Tree, state: &mut State) -> Result<(), Error> {
         let (condition, is_ended) = (ConditionId(index as u32), state.conditions[index].is_ended());
         let graph = if is_ended { GraphId::ROOT } else { state.conditions[index].graph };
         match add(tree, state, graph, &[], condition, ConditionalKind::If, 1) {
-            Ok(id) => state.node_mut(id).is_hidden = true,
+            Ok(id) => state.record_mut(id).is_hidden = true,
             // Perhaps this driver has forgotten it with its graph, and instantiates.
             Err(_) if is_ended => {}
             Err(failure) => return Err(failure),

@@ -4,9 +4,10 @@
 //! nodes is copied after it: the copy lists its nodes in the order of the original (measured on driver 580).
 
 use super::below::list_below;
-use super::definition::{NodeState, State, Tree};
+use super::contents::Record;
+use super::definition::{State, Tree};
 use super::foreign;
-use super::ids::GraphId;
+use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
 use super::within::Within;
 use super::{Graph, Node, refusal, relations, setters, updatable};
@@ -49,15 +50,10 @@ impl Graph {
         state.has_relatives = true;
         let mut there = copy.definition.tree.lock();
         state.graph_mut(self.object.id).derived.has_clone(&mut there.graph_mut(GraphId::ROOT).derived);
-        drop(there);
-        let known = Known::of(tree, &mut state, self.object.id);
-        drop(state);
-        let copied = &copy.definition.tree;
-        let known = known?;
-        let mut there = copied.lock();
         there.has_relatives = true;
-        known.check_parameters(&there)?;
-        known.list(copied, &mut there, GraphId::ROOT)?;
+        let known = Known::for_clone(tree, &mut state, self.object.id, &mut there);
+        drop(state);
+        known?.list(&copy.definition.tree, &mut there, GraphId::ROOT)?;
         drop(there);
         Ok(copy)
     }
@@ -100,37 +96,76 @@ pub(super) struct Known {
     unplaced: Vec<Attachment>,
     is_ordered: bool,
     is_cut: bool,
+    /// Its number in its definition.
+    graph: GraphId,
 }
 
 struct KnownNode {
-    state: NodeState,
+    /// What it does; of nodes whose contents are shared their place.
+    record: Result<Record, NodeId>,
     label: Option<Arc<str>>,
     child: Option<Known>,
 }
 
 impl Known {
+    /// Of a graph that is copied into a definition with other contents.
     pub(super) fn of(tree: &Tree, state: &mut State, graph: GraphId) -> Result<Self, Error> {
+        Self::with(tree, state, graph, &|state, id| Ok(state.record(id).clone()))
+    }
+
+    /// Of a graph that was cloned, whose contents the clone shares if its graphs get the same numbers there.
+    fn for_clone(tree: &Tree, state: &mut State, graph: GraphId, clone: &mut State) -> Result<Self, Error> {
+        if graph == GraphId::ROOT {
+            let mut known = Self::with(tree, state, graph, &|_, id| Err(id))?;
+            let (mut graphs, mut nodes) = (0, 0);
+            if known.is_numbered_from(&mut graphs, &mut nodes) && nodes == state.contents.count() {
+                clone.share_contents_of(state);
+                return Ok(known);
+            }
+        }
+        Self::of(tree, state, graph)
+    }
+
+    /// Whether its graphs are numbered from here on, each before those in it. Counts the nodes.
+    fn is_numbered_from(&mut self, next: &mut u32, nodes: &mut usize) -> bool {
+        let is_next = self.graph.0 == *next;
+        *next += 1;
+        *nodes += self.nodes.len();
+        // The contents have these.
+        self.unplaced.clear();
+        let mut children = self.nodes.iter_mut().flat_map(|node| &mut node.child);
+        is_next && children.all(|child| child.is_numbered_from(next, nodes))
+    }
+
+    fn with(
+        tree: &Tree,
+        state: &mut State,
+        graph: GraphId,
+        record: &impl Fn(&State, NodeId) -> Result<Record, NodeId>,
+    ) -> Result<Self, Error> {
         let all = foreign::list_all(tree, state, graph)?;
         let (is_ordered, is_cut) = (state.graph(graph).is_ordered, state.graph(graph).is_cut);
         let mut nodes = Vec::with_capacity(all.len());
         for id in all {
             let child = match *state.node(id).inner {
-                [child] if state.node(id).node_type() == NodeType::Child => {
-                    Some(Self::of(tree, state, child)?)
+                [child] if state.node(id).node_type == NodeType::Child => {
+                    Some(Self::with(tree, state, child, record)?)
                 }
                 _ => None,
             };
-            nodes.push(KnownNode::of(state, state.node(id), child));
+            nodes.push(KnownNode { record: record(state, id), label: state.label_of(state.node(id)), child });
         }
-        let unplaced = state.unplaced.iter().filter(|(of, _)| *of == graph);
-        let unplaced = unplaced.map(|(_, attachment)| attachment.of_copy()).collect();
-        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, is_ordered, is_cut })
+        let unplaced = state.contents.unplaced.iter().filter(|(of, _)| *of == graph);
+        let unplaced = unplaced.map(|(_, attachment)| attachment.clone()).collect();
+        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, is_ordered, is_cut, graph })
     }
 
     /// Refuses parameters that have another size in the definition which the copy is to be part of.
     pub(super) fn check_parameters(&self, state: &State) -> Result<(), Error> {
         for node in &self.nodes {
-            state.check_parameters(&node.state.parameters)?;
+            if let Ok(record) = &node.record {
+                state.check_parameters(&record.parameters)?;
+            }
             if let Some(child) = &node.child {
                 child.check_parameters(state)?;
             }
@@ -152,11 +187,13 @@ impl Known {
                 format!("the driver's copy, {object}, has not as many nodes"),
             ));
         }
-        state.unplaced.extend(self.unplaced.into_iter().map(|attachment| (copy, attachment)));
+        state.contents.unplaced.extend(self.unplaced.into_iter().map(|attachment| (copy, attachment)));
         for (node, native) in self.nodes.into_iter().zip(natives) {
-            let KnownNode { state: known, label, child } = node;
-            let id =
-                state.list_made(copy, || NodeState { native, ..known }.moved(&self.context, tree.context()));
+            let KnownNode { record, label, child } = node;
+            let id = match record {
+                Ok(record) => state.list_node(copy, native, record.moved(&self.context, tree.context())),
+                Err(id) => state.place(copy, id, native),
+            };
             if let Some(label) = label {
                 tree.names.set_label(state.node(id).number, Some(label));
             }
@@ -169,18 +206,5 @@ impl Known {
             known.list(tree, state, child)?;
         }
         Ok(())
-    }
-}
-
-impl KnownNode {
-    fn of(all: &State, node: &NodeState, child: Option<Known>) -> Self {
-        let state = NodeState {
-            is_ours: node.is_ours,
-            context: node.context.clone(),
-            attachment: node.attachment.as_ref().map(Attachment::of_copy),
-            is_hidden: node.is_hidden,
-            ..NodeState::new(std::ptr::null_mut(), node.parameters.clone())
-        };
-        Self { state, label: all.label_of(node), child }
     }
 }

@@ -1,10 +1,11 @@
 //! A definition and all that is in it, as data. What is done with it stands in the files beside.
 //!
 //! The types name each other: a definition has its parts, each of which has an object that handles name, and that knows the definition
-//! again. So they stand together.
+//! again. So they stand together; what nodes do, which names none of them, stands in `contents`.
 
 use super::by_address::ByAddress;
 use super::by_node::ByNode;
+use super::contents::Contents;
 use super::derived::Derived;
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::instance::Instance;
@@ -18,8 +19,7 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{CUgraphNode, CUstream};
 use crate::object::handle::{Header, Run, Token};
 use crate::object::owning::Owning;
-use crate::op::attachment::Attachment;
-use crate::op::node::Parameters;
+use crate::op::node::{NodeType, Parameters};
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicBool;
@@ -54,6 +54,8 @@ pub(super) struct Tree {
 pub(super) struct State {
     pub(super) graphs: Vec<Option<GraphState>>,
     pub(super) nodes: ByNode<NodeState>,
+    /// What the nodes do.
+    pub(super) contents: Contents,
     /// How many numbers nodes were given, and which of them are free again.
     pub(super) numbers: u32,
     pub(super) free: Vec<NodeId>,
@@ -63,6 +65,8 @@ pub(super) struct State {
     pub(super) edges_edited: u64,
     /// How often a node was listed or taken off the list, or edges were changed.
     pub(super) edits: u64,
+    /// How often a node was taken off the list.
+    pub(super) removals: u64,
     /// The nodes in the driver's order, and how many edits there had been when they were listed.
     pub(super) outline: Option<(u64, Arc<Outline>)>,
     /// Nodes by their native handles, once somebody asked for one.
@@ -84,8 +88,6 @@ pub(super) struct State {
     pub(super) has_relatives: bool,
     /// The node whose handle was given out last, if it is there.
     pub(super) last: Option<Last>,
-    /// What graphs keep for nodes that nobody could tell when they were captured.
-    pub(super) unplaced: Vec<(GraphId, Attachment)>,
     /// Whether others can have the driver's graph. Then that keeps what nodes use, and not the definition.
     pub(super) is_shared: bool,
     /// Nodes that the driver was not asked for yet.
@@ -118,7 +120,7 @@ pub(super) struct GraphState {
     pub(super) derived: Derived,
 }
 
-/// What is known of a node.
+/// What is known of a node, but for what it does.
 pub(super) struct NodeState {
     pub(super) native: CUgraphNode,
     pub(super) graph: GraphId,
@@ -126,18 +128,11 @@ pub(super) struct NodeState {
     pub(super) position: u32,
     /// By this it is named; greater for what was made later.
     pub(super) number: u32,
-    pub(super) parameters: Parameters,
-    /// Whether the parameters are what this library gave. Of somebody else's node only the type is known.
-    pub(super) is_ours: bool,
-    /// The context in which it runs; `None` for that of the definition.
-    pub(super) context: Option<Arc<Context>>,
-    pub(super) attachment: Option<Attachment>,
+    pub(super) node_type: NodeType,
     /// Whether anybody was ever told of it, and whether by a handle.
     pub(super) is_named: bool,
     pub(super) has_handle: bool,
     pub(super) inner: Within,
-    /// Whether it is the library's own, and nobody is told of it.
-    pub(super) is_hidden: bool,
 }
 
 // SAFETY: the driver's nodes may be used from every thread, by one at a time: whoever holds the lock of the definition.

@@ -1,7 +1,8 @@
 //! What objects of graphs are, in a few words: what can be told at once, without asking the driver or waiting for whoever changes the graph.
 
 use super::GraphKind;
-use super::definition::{GraphObject, NodePage, NodeState, State};
+use super::contents::Contents;
+use super::definition::{GraphObject, NodePage};
 use super::ids::GraphId;
 use super::pages::What;
 use super::state::name;
@@ -17,7 +18,7 @@ impl NodePage {
         let node = name(node_type, number, page.names.label(number).as_deref());
         let summary = page.tree.upgrade().and_then(|tree| {
             let (state, id) = (tree.try_lock()?, page.id(part.place()));
-            let known = state.find_number(id, number).map(|node| &node.parameters);
+            let known = state.find_number(id, number).map(|_| &state.record(id).parameters);
             known.or_else(|| state.last_of(id, number))?.summary()
         });
         (format!("{}{node}", if is_removed { "removed " } else { "" }), summary)
@@ -31,7 +32,7 @@ impl GraphObject {
         let tree = Arc::clone(&self.definition.upgrade()?.tree);
         let state = tree.try_lock()?;
         state.graph_object(self.id)?;
-        Some(in_words(count(&state, self.id, u32::MAX)))
+        Some(in_words(count(&state.contents, self.id)))
     }
 
     /// Whether it is a child graph or a body, and not the whole.
@@ -41,10 +42,9 @@ impl GraphObject {
     }
 }
 
-/// How many nodes of a graph have a number below this one.
-pub(super) fn count(state: &State, graph: GraphId, before: u32) -> usize {
-    let is_of = |node: &&NodeState| node.graph == graph && node.number < before && !node.is_hidden;
-    state.nodes().map(|(_, node)| node).filter(is_of).count()
+/// How many nodes of a graph there are, but for those that nobody is told of.
+pub(super) fn count(contents: &Contents, graph: GraphId) -> usize {
+    contents.iter().filter(|(_, record)| record.graph == graph && !record.is_hidden).count()
 }
 
 pub(super) fn in_words(count: usize) -> String {

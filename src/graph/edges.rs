@@ -341,7 +341,7 @@ fn listed(
 ) -> Result<Vec<Edge>, Error> {
     let mut node = |native: CUgraphNode| -> Result<Option<Node>, Error> {
         let id: NodeId = foreign::known(tree, state, graph, native)?;
-        Ok((!state.node(id).is_hidden).then(|| Node::of(tree, state, id)))
+        Ok((!state.record(id).is_hidden).then(|| Node::of(tree, state, id)))
     };
     let mut listed = Vec::with_capacity(edges.len());
     for RawEdge { from, to, data } in edges {

@@ -1,6 +1,7 @@
 //! Nodes and graphs that others made: found when somebody lists them.
 
-use super::definition::{NodeState, State, Tree};
+use super::contents::Record;
+use super::definition::{State, Tree};
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
 use super::within::Within;
@@ -30,8 +31,8 @@ pub(super) fn known(
     }
     // Edges that others made may lead anywhere.
     state.graph_mut(graph).is_ordered = false;
-    let node = NodeState { is_ours: false, ..NodeState::new(native, Parameters::Plain(node_type)) };
-    let id = state.list_node(graph, node);
+    let record = Record { is_ours: false, ..Record::new(Parameters::Plain(node_type)) };
+    let id = state.list_node(graph, native, record);
     if node_type == NodeType::Child {
         // SAFETY: as above.
         let child = unsafe { query::child(tree.table(), native) }.map_err(|error| failed(error, state))?;
@@ -50,7 +51,7 @@ pub(super) fn known(
 /// All nodes of a graph, in the driver's order, without those that nobody is told of.
 pub(super) fn list(tree: &Tree, state: &mut State, graph: GraphId) -> Result<Vec<NodeId>, Error> {
     let mut nodes = list_all(tree, state, graph)?;
-    nodes.retain(|id| !state.node(*id).is_hidden);
+    nodes.retain(|id| !state.record(*id).is_hidden);
     Ok(nodes)
 }
 

@@ -104,12 +104,12 @@ impl Writer<'_> {
         let mut line = String::from("{");
         let mut fields = Fields { text: &mut line, with_addresses: !self.options.without_addresses };
         fields.number("number", node.number.into());
-        fields.text("type", Some(&node.node_type().to_string()));
+        fields.text("type", Some(&node.node_type.to_string()));
         fields.text("label", label.as_deref());
         if let Some(kind) = node.inner.kind() {
             fields.text("conditional", Some(&format!("{kind:?}").to_lowercase()));
         }
-        let told = read::with_parameters(self.tree, node, |parameters| fields.parameters(parameters));
+        let told = read::with_parameters(self.tree, state, id, |parameters| fields.parameters(parameters));
         told.map_err(|error| self.tree.failed(error, state.graph(node.graph).object.as_ref()))?;
         let inner = node.inner.to_vec();
         self.line(depth, &line);

@@ -31,6 +31,7 @@
 // |---|---|
 // | `definition`, `ids`, `kind` | a definition and all that is in it, as data; by what its parts are named; what sorts there are |
 // | `tree`, `state` | its lock, and who holds it; what is known of its graphs and nodes |
+// | `contents` | what nodes do, and what they keep for that: pages that definitions, clones and execs share |
 // | `by_node`, `by_address` | what is known by node, and by native handle |
 // | `outline` | the nodes in the driver's order |
 // | `object` | what handles of graphs name |
@@ -62,6 +63,7 @@ mod by_node;
 mod child;
 mod condition;
 mod conditional;
+mod contents;
 mod copy;
 mod cycle;
 mod definition;

@@ -3,6 +3,7 @@
 //! The driver keeps graph and nodes as they are; here they change their definition, and so their objects: handles of before
 //! tell that the graph was moved.
 
+use super::contents::Record;
 use super::definition::{GraphObject, GraphState, NodeState, Removal, State, Tree};
 use super::ids::{ConditionId, GraphId, NodeId};
 use std::collections::HashMap;
@@ -20,9 +21,8 @@ pub(super) fn take_over(
     let graphs = HashMap::from([(GraphId::ROOT, below)]);
     let mut moved = Moved { before: Arc::clone(before), depth, is_in_body, graphs, nodes: HashMap::new() };
     state.remember(Removal::Tree(Arc::clone(before)));
-    let unplaced = std::mem::take(&mut from.unplaced);
     let mut execs = std::mem::take(&mut from.execs);
-    let (graphs, nodes, conditions) = from.into_parts();
+    let (graphs, nodes, conditions, mut contents) = from.into_parts();
     let first = ConditionId(state.conditions.len() as u32);
     for (id, graph) in graphs {
         graph.object.was_moved();
@@ -39,10 +39,12 @@ pub(super) fn take_over(
         }
     }
     for (id, node) in nodes {
-        left.remember_node(id, &node);
-        moved.list_node(tree, state, id, node, first);
+        let record = contents.remove(id).expect("a node that is listed has a record");
+        left.remember_node(id, &node, &record.parameters);
+        moved.list_node(tree, state, id, (node, record), first);
     }
-    state.unplaced.extend(unplaced.into_iter().map(|(graph, attachment)| (moved.graphs[&graph], attachment)));
+    let unplaced = contents.unplaced.drain(..);
+    state.contents.unplaced.extend(unplaced.map(|(graph, attachment)| (moved.graphs[&graph], attachment)));
     for mut condition in conditions {
         // One whose graph was removed only keeps its number.
         let is_ended = condition.is_ended();
@@ -88,14 +90,15 @@ impl Moved {
         tree: &Tree,
         state: &mut State,
         id: NodeId,
-        mut node: NodeState,
+        (mut node, record): (NodeState, Record),
         first: ConditionId,
     ) {
         let label = self.before.names.label(node.number);
         node.inner.iter_mut().for_each(|graph| *graph = self.graphs[graph]);
         node.inner.rename_condition(|condition| ConditionId(first.0 + condition.0));
-        let new =
-            state.list_node(self.graphs[&node.graph], node.moved(self.before.context(), tree.context()));
+        let record = record.moved(self.before.context(), tree.context());
+        let new = state.list_node(self.graphs[&node.graph], node.native, record);
+        state.node_mut(new).inner = node.inner;
         self.nodes.insert(id, new);
         if let Some(label) = label {
             tree.names.set_label(state.node(new).number, Some(label));

@@ -66,7 +66,7 @@ impl Node {
     pub(super) fn of(tree: &Arc<Tree>, state: &mut State, id: NodeId) -> Self {
         let node = state.node_mut(id);
         node.is_named = true;
-        Self { tree: Arc::clone(tree), id, number: node.number, node_type: node.node_type() }
+        Self { tree: Arc::clone(tree), id, number: node.number, node_type: node.node_type }
     }
 
     /// The node that a handle names; refused if nobody holds its definition, nor anything that was instantiated from it.
@@ -219,7 +219,7 @@ impl Node {
     /// [`Status::INVALID_HANDLE`] if the node was removed.
     pub fn context(&self) -> Result<Arc<Context>, Error> {
         let state = self.tree.lock();
-        let own = &state.node(self.name().check_there(&state)?).context;
+        let own = &state.record(self.name().check_there(&state)?).context;
         Ok(Arc::clone(own.as_ref().unwrap_or(self.tree.context())))
     }
 
@@ -239,11 +239,11 @@ impl Node {
             drop(state);
             return Ok(look(&last));
         }
-        let node = state.node(name.check_there(&state)?);
-        if !node.is_ours {
+        let id = name.check_there(&state)?;
+        if !state.record(id).is_ours {
             self.tree.check_contexts(&state, &name)?;
         }
-        read::with_parameters(&self.tree, node, look).map_err(|error| self.tree.failed(error, &name))
+        read::with_parameters(&self.tree, &state, id, look).map_err(|error| self.tree.failed(error, &name))
     }
 
     /// Names the node in messages; `None` takes the name away.

@@ -1,6 +1,6 @@
 //! The nodes of a definition in the driver's order, by which two definitions are compared node by node.
 
-use super::ids::NodeId;
+use super::ids::{GraphId, NodeId};
 use crate::op::node::NodeType;
 
 /// The nodes of a graph and of all graphs below it, graph by graph, in the driver's order.
@@ -20,6 +20,7 @@ pub(super) struct Outline {
 struct Outlined {
     id: NodeId,
     number: u32,
+    graph: GraphId,
     shape: Shape,
 }
 
@@ -38,14 +39,14 @@ impl Outline {
     pub(super) fn add(
         &mut self,
         id: NodeId,
-        number: u32,
+        (number, graph): (u32, GraphId),
         node_type: NodeType,
         inner: usize,
         predecessors: &[u32],
     ) {
         self.predecessors.extend_from_slice(predecessors);
         let shape = Shape { node_type, inner: inner as u32, end: self.predecessors.len() as u32 };
-        self.nodes.push(Outlined { id, number, shape });
+        self.nodes.push(Outlined { id, number, graph, shape });
     }
 
     pub(super) fn reserve(&mut self, nodes: usize, edges: usize) {
@@ -56,6 +57,17 @@ impl Outline {
     /// The nodes.
     pub(super) fn ids(&self) -> impl ExactSizeIterator<Item = NodeId> {
         self.nodes.iter().map(|node| node.id)
+    }
+
+    /// How many nodes there are.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether the nodes of both have the same places, numbers and graphs.
+    pub(super) fn has_places_of(&self, other: &Self) -> bool {
+        let place = |node: &Outlined| (node.id, node.number, node.graph);
+        self.nodes.iter().map(place).eq(other.nodes.iter().map(place))
     }
 
     /// Whether all nodes have smaller numbers than this.

@@ -29,20 +29,21 @@ impl Node {
             Ok(id) => id,
             Err(error) => return Err((error, owner)),
         };
-        let node = state.node(id);
-        let mut holds = node.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
-        if let Some(whose) = kept_by_itself(&node.parameters, &holds, slot) {
+        let record = state.record(id);
+        let mut holds =
+            record.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
+        if let Some(whose) = kept_by_itself(&record.parameters, &holds, slot) {
             let refusal = format!("slot {slot} of {self} is {whose}, which the node keeps by itself");
             return Err((Error::new(Status::INVALID_ARGUMENT, refusal).about(&self.name()), owner));
         }
-        let prepared = match state.prepare(node.graph) {
+        let prepared = match state.prepare(record.graph) {
             Ok(prepared) => prepared,
             Err(error) => return Err((tree.failed(error, &self.name()), owner)),
         };
         holds.set(For::Owner(slot as u32), Some(Arc::new(owner)));
         let attachment = keeping::kept(true, prepared, || holds);
-        let graph_id = node.graph;
-        let before = &mut state.node_mut(id).attachment;
+        let graph_id = record.graph;
+        let before = &mut state.record_mut(id).attachment;
         let before = std::mem::replace(before, attachment);
         let released = before.map_or(Ok(()), |before| before.release(&state.graph(graph_id).native));
         let released = released.map_err(|error| tree.failed(error, &self.name()));
@@ -59,7 +60,7 @@ impl Node {
         let state = self.tree.lock();
         let id = self.name().check_there(&state)?;
         self.check_slot(slot)?;
-        let holds = state.node(id).attachment.as_ref().map(|attachment| attachment.holds());
+        let holds = state.record(id).attachment.as_ref().map(|attachment| attachment.holds());
         drop(state);
         Ok(look(holds.as_ref().and_then(|holds| holds.owner(slot as u32))))
     }

@@ -21,7 +21,7 @@ const TYPE: u64 = (1 << 31) - 1;
 
 impl What {
     fn of(node: &NodeState) -> Self {
-        Self { number: node.number, node_type: node.node_type(), is_removed: false }
+        Self { number: node.number, node_type: node.node_type, is_removed: false }
     }
 
     fn bits(self) -> u64 {

@@ -1,6 +1,7 @@
 //! What the driver says of nodes that others made.
 
-use super::definition::{NodeState, Tree};
+use super::definition::{State, Tree};
+use super::ids::NodeId;
 use crate::driver::CallError;
 use crate::driver::calls::graph::query;
 use crate::driver::sys::CUgraphNode;
@@ -63,12 +64,14 @@ unsafe fn told(tree: &Tree, node: CUgraphNode, node_type: NodeType) -> Result<Pa
 /// What a node does: what is remembered of one of ours, what the driver says of another.
 pub(super) fn with_parameters<R>(
     tree: &Tree,
-    node: &NodeState,
+    state: &State,
+    id: NodeId,
     look: impl FnOnce(&Parameters) -> R,
 ) -> Result<R, CallError> {
-    if node.is_ours {
-        return Ok(look(&node.parameters));
+    let record = state.record(id);
+    if record.is_ours {
+        return Ok(look(&record.parameters));
     }
     // SAFETY: the node is listed, and its definition locked.
-    unsafe { told(tree, node.native, node.node_type()) }.map(|parameters| look(&parameters))
+    unsafe { told(tree, state.node(id).native, record.node_type()) }.map(|parameters| look(&parameters))
 }

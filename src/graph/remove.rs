@@ -1,7 +1,8 @@
 //! Removing nodes.
 
 use super::Node;
-use super::definition::{NodeState, Removal, State, Tree};
+use super::contents::Record;
+use super::definition::{Removal, State, Tree};
 use super::ids::{GraphId, NodeId};
 use super::recorder::Recorder;
 use super::{read, refusal, relations, updatable};
@@ -44,9 +45,9 @@ impl Node {
             drop(state);
             return Err(refusal::of_captured(failure, capture));
         }
-        let node = forget(tree, &mut state, id);
-        let graph = state.graph(node.graph);
-        let released = node.attachment.map_or(Ok(()), |attachment| attachment.release(&graph.native));
+        let record = forget(tree, &mut state, id);
+        let graph = state.graph(record.graph);
+        let released = record.attachment.map_or(Ok(()), |attachment| attachment.release(&graph.native));
         let released = released.map_err(|error| tree.failed(error, graph.object.as_ref()));
         drop(state);
         report(tree.driver(), released);
@@ -67,7 +68,7 @@ impl Node {
 fn destroy(tree: &Tree, state: &State, id: NodeId) -> Result<(), CallError> {
     let node = state.node(id);
     // Copies of other graphs may go with it.
-    let has_graphs = matches!(node.node_type(), NodeType::Child | NodeType::Conditional);
+    let has_graphs = matches!(node.node_type, NodeType::Child | NodeType::Conditional);
     let _relatives = has_graphs.then(relations::changed);
     let _related = if has_graphs { None } else { relations::kept(state) };
     // SAFETY: the node is there, which the lock keeps.
@@ -76,11 +77,10 @@ fn destroy(tree: &Tree, state: &State, id: NodeId) -> Result<(), CallError> {
 
 /// What nodes of others do that are about to be removed, and have handles: afterwards nobody tells it any more.
 fn read_last(tree: &Tree, state: &mut State, id: NodeId) {
-    let node = state.node(id);
-    if !node.is_ours && node.is_named {
+    if !state.record(id).is_ours && state.node(id).is_named {
         // An error leaves the type.
-        if let Ok(last) = read::with_parameters(tree, node, Parameters::clone) {
-            state.node_mut(id).parameters = last;
+        if let Ok(last) = read::with_parameters(tree, state, id, Parameters::clone) {
+            state.record_mut(id).parameters = last;
         }
     }
     for index in 0..state.node(id).inner.len() {
@@ -93,15 +93,15 @@ fn read_last(tree: &Tree, state: &mut State, id: NodeId) {
 
 /// Takes a node off the list that the driver has destroyed, with all below it. What the node itself kept is still its graph's;
 /// what was kept below, the driver has let go of (measured on 580).
-pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> NodeState {
+pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> Record {
     let inner = std::mem::take(&mut state.node_mut(id).inner);
     inner.iter().for_each(|graph| forget_graph(tree, state, *graph));
-    let node = state.unlist_node(id);
+    let (node, record) = state.unlist_node(id);
     if let Some(condition) = inner.condition() {
         state.conditions[condition.0 as usize].node = None;
     }
-    state.remember_node(id, &node);
-    node
+    state.remember_node(id, &node, &record.parameters);
+    record
 }
 
 fn forget_graph(tree: &Tree, state: &mut State, id: GraphId) {
@@ -110,7 +110,7 @@ fn forget_graph(tree: &Tree, state: &mut State, id: GraphId) {
     }
     let graph = tree.unlist_inner(state, id);
     graph.object.was_removed();
-    state.unplaced.retain(|(of, _)| *of != id);
+    state.contents.unplaced.retain(|(of, _)| *of != id);
     state
         .conditions
         .iter_mut()

@@ -89,16 +89,16 @@ unsafe fn set<C: NodeChange>(
     let object = Arc::clone(&state.graph(graph).object);
     let failed = |error| tree.failed(error, object.as_ref());
     let named = change.change_context(tree.context());
-    let own = named.clone().or_else(|| node.context.clone());
+    let own = named.clone().or_else(|| state.record(id).context.clone());
     let at = own.as_ref().unwrap_or(tree.context());
     // Whether an operand went with the context is the driver's to say when a node is added, and not when it is changed.
     at.check_still_there(object.as_ref())?;
-    let mut now = read::with_parameters(tree, node, Parameters::clone).map_err(failed)?;
+    let mut now = read::with_parameters(tree, state, id, Parameters::clone).map_err(failed)?;
     let mut parameters = change.changed(&now, at)?;
     restriction::check(tree, state, graph, &parameters, at)?;
     state.check_parameters(&parameters)?;
     let kept =
-        HandedOver(state.node(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()));
+        HandedOver(state.record(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()));
     let keeps = change.keeps(&kept);
     let prepared = if keeps { state.prepare(graph).map_err(failed)? } else { None };
     let related = relations::kept(state);
@@ -116,12 +116,11 @@ unsafe fn set<C: NodeChange>(
     })?;
     // From here on nothing fails.
     let attachment = keeping::kept(keeps, prepared, || change.kept(kept).0);
-    state.keep_for_execs(id);
     state.list_parameters(&parameters);
-    let node = state.node_mut(id);
-    (node.parameters, node.is_ours) = (parameters, true);
-    let before = std::mem::replace(&mut node.attachment, attachment);
     state.set_context(id, own.filter(|own| !Arc::ptr_eq(own, tree.context())));
+    let record = state.record_mut(id);
+    (record.parameters, record.is_ours) = (parameters, true);
+    let before = std::mem::replace(&mut record.attachment, attachment);
     let released = before.map_or(Ok(()), |before| before.release(&state.graph(graph).native));
     Ok(released.map_err(failed))
 }

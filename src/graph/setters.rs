@@ -41,8 +41,9 @@ fn find(state: &State, graph: GraphId, is_there: impl Fn(u64) -> bool) -> Option
         |condition: &&ConditionState| condition.is_ended() || !state.is_above(graph, condition.graph);
     let outer: Vec<_> = state.conditions.iter().filter(is_outer).collect();
     let below = state.nodes().filter(|(_, node)| state.is_above(graph, node.graph));
-    below.into_iter().find_map(|(id, node)| {
-        let Parameters::Kernel(kernel) = &node.parameters else { return None };
+    let mut below = below.map(|(id, _)| id);
+    below.find_map(|id| {
+        let Parameters::Kernel(kernel) = &state.record(id).parameters else { return None };
         let is_set = |condition: &&&ConditionState| {
             condition
                 .native

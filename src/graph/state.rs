@@ -1,11 +1,11 @@
 //! What is known of the graphs and nodes of one definition.
 
 use super::by_node::ByNode;
+use super::contents::{Contents, Record};
 use super::definition::{
     ConditionState, GraphObject, GraphState, NodeState, Pages, Removal, Removals, State, Unasked,
 };
 use super::ids::{GraphId, NodeId};
-use super::instance::{Instance, Removed};
 use super::names::Names;
 use super::outline::Outline;
 use super::recorder::Recorder;
@@ -15,63 +15,14 @@ use crate::driver::sys::CUgraphNode;
 use crate::object::error::{Error, Status};
 #[cfg(feature = "capi")]
 use crate::object::handle::Token;
-use crate::op::attachment::Attachment;
 use crate::op::node::{KeptArguments, NodeType, Parameters};
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 impl GraphState {
     /// What captures into it.
     pub(super) fn capture(&self) -> Option<Arc<dyn Recorder>> {
         self.captured_by.as_ref()?.upgrade().filter(|capture| !capture.is_over())
-    }
-}
-
-impl NodeState {
-    /// A node of which nothing is kept.
-    pub(super) fn new(native: CUgraphNode, parameters: Parameters) -> Self {
-        Self::keeping(native, parameters, None, None)
-    }
-
-    /// A node for which something is kept, in a context of its own.
-    #[inline(always)]
-    pub(super) fn keeping(
-        native: CUgraphNode,
-        parameters: Parameters,
-        attachment: Option<Attachment>,
-        context: Option<Arc<Context>>,
-    ) -> Self {
-        Self {
-            native,
-            graph: GraphId::ROOT,
-            position: 0,
-            number: 0,
-            parameters,
-            is_ours: true,
-            context,
-            attachment,
-            is_named: false,
-            has_handle: false,
-            inner: Within::default(),
-            is_hidden: false,
-        }
-    }
-
-    /// The same in another definition, whose nodes run in another context by themselves.
-    pub(super) fn moved(mut self, from: &Arc<Context>, to: &Arc<Context>) -> Self {
-        let context = self.context.unwrap_or_else(|| Arc::clone(from));
-        self.context = (!Arc::ptr_eq(&context, to)).then_some(context);
-        (self.is_named, self.has_handle) = (false, false);
-        self
-    }
-
-    /// Whether its parameters are known without asking the driver for each.
-    pub(super) fn is_told_by_parameters(&self) -> bool {
-        self.is_ours && !matches!(self.parameters, Parameters::Plain(_))
-    }
-
-    pub(super) fn node_type(&self) -> NodeType {
-        self.parameters.node_type()
     }
 }
 
@@ -83,11 +34,13 @@ impl State {
         Self {
             graphs: Vec::new(),
             nodes: ByNode::default(),
+            contents: Contents::default(),
             numbers: 0,
             free: Vec::new(),
             made: 0,
             edges_edited: 0,
             edits: 0,
+            removals: 0,
             outline: None,
             by_native: None,
             conditions: Vec::new(),
@@ -99,7 +52,6 @@ impl State {
             allocating: 0,
             has_relatives: false,
             last: None,
-            unplaced: Vec::new(),
             is_shared: false,
             unasked: Unasked::default(),
             is_new: false,
@@ -111,12 +63,13 @@ impl State {
     #[allow(clippy::type_complexity)]
     pub(super) fn into_parts(
         self,
-    ) -> (Vec<(GraphId, GraphState)>, Vec<(NodeId, NodeState)>, Vec<ConditionState>) {
+    ) -> (Vec<(GraphId, GraphState)>, Vec<(NodeId, NodeState)>, Vec<ConditionState>, Contents) {
         let graphs = self.graphs.into_iter().enumerate();
         (
             graphs.filter_map(|(id, graph)| Some((GraphId(id as u32), graph?))).collect(),
             self.nodes.into_all().collect(),
             self.conditions,
+            self.contents,
         )
     }
 
@@ -133,55 +86,92 @@ impl State {
     }
 
     /// Lists a node of a graph, with its parameters, which were checked.
-    pub(super) fn list_node(&mut self, graph: GraphId, node: NodeState) -> NodeId {
-        self.list_made(graph, || node)
+    pub(super) fn list_node(&mut self, graph: GraphId, native: CUgraphNode, record: Record) -> NodeId {
+        self.list_made(graph, native, || record)
     }
 
-    /// The same for a node that is made where it stays: it is large.
+    /// The same for a node whose record is made where it stays: it is large.
     #[inline(always)]
-    pub(super) fn list_made(&mut self, graph: GraphId, make: impl FnOnce() -> NodeState) -> NodeId {
+    pub(super) fn list_made(
+        &mut self,
+        graph: GraphId,
+        native: CUgraphNode,
+        make: impl FnOnce() -> Record,
+    ) -> NodeId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.numbers += 1;
             NodeId(self.numbers - 1)
         });
-        let place = self.nodes.place(id);
-        debug_assert!(place.is_none(), "the number was free");
-        // SAFETY: nothing stands there that would have to be dropped.
-        unsafe { std::ptr::from_mut(place).write(Some(make())) };
-        self.was_listed(graph, id);
+        let record = self.contents.put(id, make);
+        (record.graph, record.number) = (graph, self.made);
+        if let Some(arguments) = named_arguments(&record.parameters) {
+            list_named(&mut self.parameters, arguments);
+        }
+        if let Some(context) = &record.context {
+            note(&mut self.contexts, context);
+        }
+        let node_type = record.node_type();
+        self.made = self.made.wrapping_add(1);
+        self.place_made(graph, id, native, (self.made.wrapping_sub(1), node_type));
         id
     }
 
-    /// A node that stands in its place becomes one of the graph.
+    /// Shares what the nodes of another definition do: each of them is [placed](Self::place) here afterwards.
+    pub(super) fn share_contents_of(&mut self, other: &Self) {
+        self.contents = other.contents.clone();
+        self.parameters.clone_from(&other.parameters);
+        self.contexts.clone_from(&other.contexts);
+        (self.numbers, self.made) = (other.numbers, other.made);
+        self.free = (0..self.numbers).map(NodeId).filter(|id| self.contents.get(*id).is_none()).collect();
+    }
+
+    /// A node whose record is shared becomes one of the graph.
+    pub(super) fn place(&mut self, graph: GraphId, id: NodeId, native: CUgraphNode) -> NodeId {
+        let Record { number, ref parameters, .. } = *self.record(id);
+        let node_type = parameters.node_type();
+        self.place_made(graph, id, native, (number, node_type));
+        id
+    }
+
+    /// The same for one whose record was just made.
     #[inline]
-    fn was_listed(&mut self, graph: GraphId, id: NodeId) {
-        let node = self.nodes.get_mut(id).expect("it was just written");
-        if let Some(arguments) = named_arguments(&node.parameters) {
-            list_named(&mut self.parameters, arguments);
-        }
-        if let Some(context) = &node.context {
-            note(&mut self.contexts, context);
-        }
+    fn place_made(
+        &mut self,
+        graph: GraphId,
+        id: NodeId,
+        native: CUgraphNode,
+        (number, node_type): (u32, NodeType),
+    ) {
         if let Some(index) = &mut self.by_native
-            && !node.native.is_null()
+            && !native.is_null()
         {
-            index.insert(node.native.addr(), id);
+            index.insert(native.addr(), id);
         }
-        self.allocating += u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
+        self.allocating += u32::from(matches!(node_type, NodeType::Allocation | NodeType::Free));
         let siblings = self.graphs[graph.0 as usize].as_mut().expect("a graph is listed until it is removed");
-        (node.graph, node.position, node.number) = (graph, siblings.nodes.len() as u32, self.made);
+        let position = siblings.nodes.len() as u32;
         siblings.nodes.push(id);
-        self.made = self.made.wrapping_add(1);
+        let place = self.nodes.place(id);
+        debug_assert!(place.is_none(), "the number was free");
+        *place = Some(NodeState {
+            native,
+            graph,
+            position,
+            number,
+            node_type,
+            is_named: false,
+            has_handle: false,
+            inner: Within::default(),
+        });
         self.edits += 1;
     }
 
     /// Takes a node off the list, and gives what was known of it.
-    pub(super) fn unlist_node(&mut self, id: NodeId) -> NodeState {
-        if !self.execs.is_empty() {
-            self.remove_for_execs(id);
-        }
+    pub(super) fn unlist_node(&mut self, id: NodeId) -> (NodeState, Record) {
+        self.removals += 1;
         self.last.take_if(|last| last.id == id);
         let node = self.nodes.remove(id).expect("a node is listed until it is removed");
+        let record = self.contents.remove(id).expect("a node that is listed has a record");
         if !node.has_handle {
             self.free.push(id);
         }
@@ -197,8 +187,8 @@ impl State {
         if let Some(index) = &mut self.by_native {
             index.remove(&node.native.addr());
         }
-        self.allocating -= u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
-        node
+        self.allocating -= u32::from(matches!(node.node_type, NodeType::Allocation | NodeType::Free));
+        (node, record)
     }
 
     /// The native handle of a node that was not known before.
@@ -225,14 +215,14 @@ impl State {
     }
 
     /// Remembers what a node did last that was removed, or moved to another definition, if anybody was told of it.
-    pub(super) fn remember_node(&mut self, id: NodeId, node: &NodeState) {
+    pub(super) fn remember_node(&mut self, id: NodeId, node: &NodeState, parameters: &Parameters) {
         if !node.is_named {
             return;
         }
-        self.removed.nodes.insert(node.number, node.parameters.clone());
+        self.removed.nodes.insert(node.number, parameters.clone());
         let place = node.has_handle.then_some(id);
         if place.is_some() {
-            self.pages.was_removed(id, node.number, node.node_type());
+            self.pages.was_removed(id, node.number, node.node_type);
         }
         self.remember(Removal::Node { number: node.number, place });
     }
@@ -270,7 +260,7 @@ impl State {
         if let Some(context) = &context {
             note(&mut self.contexts, context);
         }
-        self.node_mut(id).context = context;
+        self.record_mut(id).context = context;
     }
 
     /// The contexts in which nodes ran at any time, apart from the definition's own.
@@ -327,6 +317,18 @@ impl State {
         self.nodes.get_mut(id).expect("a node is listed until it is removed")
     }
 
+    /// What a node does.
+    #[inline]
+    pub(super) fn record(&self, id: NodeId) -> &Record {
+        self.contents.get(id).expect("a node that is listed has a record")
+    }
+
+    /// The same, to be edited.
+    #[inline]
+    pub(super) fn record_mut(&mut self, id: NodeId) -> &mut Record {
+        self.contents.get_mut(id).expect("a node that is listed has a record")
+    }
+
     /// All graphs.
     pub(super) fn graphs(&self) -> impl Iterator<Item = &GraphState> {
         self.graphs.iter().flatten()
@@ -340,7 +342,7 @@ impl State {
     /// What a node is called.
     pub(super) fn name_of(&self, id: NodeId) -> String {
         let node = self.node(id);
-        name(node.node_type(), node.number, self.label_of(node).as_deref())
+        name(node.node_type, node.number, self.label_of(node).as_deref())
     }
 
     /// The label of a node.
@@ -350,7 +352,7 @@ impl State {
 
     /// Whether a node of the definition allocates the memory at the address.
     pub(super) fn allocates(&self, address: u64) -> bool {
-        self.nodes().any(|(_, node)| match &node.parameters {
+        self.contents.iter().any(|(_, record)| match &record.parameters {
             Parameters::Allocation(own) => address.wrapping_sub(own.pointer().0) < own.bytes() as u64,
             _ => false,
         })
@@ -410,19 +412,6 @@ impl State {
         }
     }
 
-    /// All nodes of all graphs.
-    pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut NodeState> {
-        self.nodes.values_mut()
-    }
-
-    /// What is kept, to be changed, and the graphs that it is kept for.
-    #[allow(clippy::type_complexity)]
-    pub(super) fn kept_mut(
-        &mut self,
-    ) -> (impl Iterator<Item = &mut NodeState>, &mut [(GraphId, Attachment)], &[Option<GraphState>]) {
-        (self.nodes.values_mut(), &mut self.unplaced, &self.graphs)
-    }
-
     /// How many nodes there ever were.
     pub(super) fn made(&self) -> u32 {
         self.made
@@ -456,28 +445,6 @@ impl State {
         graph.is_cut |= removes;
     }
 
-    /// The instances in which a node is.
-    fn execs_with(&self, number: u32) -> impl Iterator<Item = Arc<Instance>> {
-        self.execs.iter().filter_map(Weak::upgrade).filter(move |exec| number < exec.born)
-    }
-
-    /// A node is about to be changed, which instances go on with as it is.
-    pub(super) fn keep_for_execs(&self, id: NodeId) {
-        let node = self.node(id);
-        self.execs_with(node.number).for_each(|exec| exec.changes(id, &node.parameters, &node.context));
-    }
-
-    /// A node is about to be removed.
-    fn remove_for_execs(&self, id: NodeId) {
-        let node = self.node(id);
-        self.execs_with(node.number).for_each(|exec| {
-            let label = self.label_of(node);
-            let within = self.with_those_above(node.graph).collect();
-            let parameters = node.parameters.clone();
-            exec.removes(Removed { id, label, number: node.number, within, parameters });
-        });
-    }
-
     /// The node that has this number, if it is still in its place.
     #[inline]
     pub(super) fn find_number(&self, id: NodeId, number: u32) -> Option<&NodeState> {
@@ -487,8 +454,8 @@ impl State {
     /// What a node did last that was removed, as long as that is remembered.
     pub(super) fn last_of(&self, id: NodeId, number: u32) -> Option<&Parameters> {
         // What was lost is still listed, for what was instantiated from it.
-        let lost = || self.nodes.get(id).filter(|node| node.number == number && self.is_lost);
-        self.removed.nodes.get(&number).or_else(|| lost().map(|node| &node.parameters))
+        let lost = || self.contents.get(id).filter(|record| record.number == number && self.is_lost);
+        self.removed.nodes.get(&number).or_else(|| lost().map(|record| &record.parameters))
     }
 
     /// The node with this native handle, if it is known.

@@ -226,13 +226,12 @@ impl Tree {
         self.owning.set(Ownership::Borrowed);
         self.is_known_no_more(&state);
         let empty = state.emptied();
-        let mut known = std::mem::replace(&mut *state, empty);
-        known.let_go();
+        let known = std::mem::replace(&mut *state, empty);
         known.graphs().for_each(|graph| graph.object.was_abandoned());
-        known.nodes().for_each(|(id, node)| state.remember_node(id, node));
+        known.nodes().for_each(|(id, node)| state.remember_node(id, node, &known.record(id).parameters));
         known.conditions.iter().for_each(|condition| condition.end());
         drop(state);
-        // Outside of the lock: what the nodes ran in may end with them.
+        // Outside of the lock: what the nodes ran in may end with them, and what they keep goes.
         drop(known);
     }
 
@@ -246,14 +245,10 @@ impl Tree {
         }
         self.root().was_abandoned();
         self.root().set_captured(false);
-        state.unplaced.clear();
-        let State { nodes, pages, .. } = state;
-        for (id, node) in nodes.iter_mut() {
-            // The references go with the driver's graph.
-            node.attachment = None;
-            if node.has_handle {
-                pages.was_removed(id, node.number, node.node_type());
-            }
+        // The references go with the driver's graph.
+        state.contents.keep_nothing();
+        for (id, node) in state.nodes.iter().filter(|(_, node)| node.has_handle) {
+            state.pages.was_removed(id, node.number, node.node_type);
         }
     }
 
@@ -327,10 +322,7 @@ impl Tree {
 
     /// The driver's graphs among these let go of what their nodes use.
     pub(super) fn release_attached(&self, state: &mut State, is_of: impl Fn(GraphId) -> bool) {
-        let nodes = state.nodes_mut().filter(|node| is_of(node.graph));
-        let attached: Vec<_> = nodes.filter_map(|node| Some((node.graph, node.attachment.take()?))).collect();
-        let unplaced: Vec<_> = state.unplaced.extract_if(.., |(graph, _)| is_of(*graph)).collect();
-        for (graph, attachment) in attached.into_iter().chain(unplaced) {
+        for (graph, attachment) in state.contents.take_attached(is_of) {
             let graph = state.graph(graph);
             let result = attachment.release(&graph.native);
             crate::object::release::report(
@@ -343,7 +335,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let mut state = std::mem::replace(self.state.get_mut(), State::new(&self.names));
+        let state = std::mem::replace(self.state.get_mut(), State::new(&self.names));
         self.is_known_no_more(&state);
         if !self.owning.is_owned() {
             return;
@@ -356,7 +348,7 @@ impl Drop for Tree {
             // SAFETY: nobody has the definition any more.
             let destroyed = unsafe { state.graph(GraphId::ROOT).native.destroy() };
             drop(relatives);
-            state.let_go();
+            drop(state);
             context.released(destroyed, object)
         });
     }

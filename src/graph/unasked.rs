@@ -5,12 +5,14 @@
 //! 580). That is held against those that it was asked for one by one; where it does not fit, they are nodes of which only the driver
 //! knows what they do, and what they keep the graph keeps as a whole.
 
-use super::definition::{NodeState, State, Unasked};
+use super::contents::Record;
+use super::definition::{State, Unasked};
 use super::ids::GraphId;
 use crate::driver::Table;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::{CUgraphNode, CUstream};
 use crate::op::capture::is_valid;
+use std::ptr::null_mut;
 
 impl State {
     /// Whether the node that is captured next need not be asked for.
@@ -27,10 +29,10 @@ impl State {
 
     /// Lists a node that was captured in the stream of the capture, or one that is part of it.
     #[inline]
-    pub(super) fn list_unasked(&mut self, make: impl FnOnce() -> NodeState, stream: CUstream) {
+    pub(super) fn list_unasked(&mut self, make: impl FnOnce() -> Record, stream: CUstream) {
         self.unasked.count += 1;
         self.unasked.stream = stream;
-        self.list_made(GraphId::ROOT, make);
+        self.list_made(GraphId::ROOT, null_mut(), make);
     }
 
     /// Asks for them.
@@ -72,8 +74,8 @@ impl State {
     fn give_up_unasked(&mut self) {
         let own = self.graph(GraphId::ROOT).nodes.clone();
         for id in own.into_iter().filter(|id| self.node(*id).native.is_null()).collect::<Vec<_>>() {
-            let kept = self.unlist_node(id).attachment;
-            self.unplaced.extend(kept.map(|kept| (GraphId::ROOT, kept)));
+            let kept = self.unlist_node(id).1.attachment;
+            self.contents.unplaced.extend(kept.map(|kept| (GraphId::ROOT, kept)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Kernel nodes that kernels update: their handle, and what the driver does not do to graphs that have such nodes.
 
-use super::definition::{NodeState, State, Tree};
+use super::definition::{State, Tree};
 use super::ids::NodeId;
 use super::{Graph, Node};
 use crate::driver::Version;
@@ -70,22 +70,21 @@ pub(super) fn is_among(attributes: &[CUlaunchAttribute]) -> bool {
 /// Refuses to copy a graph with such a node into another one: both have one handle for kernels then, and driver 580 crashes when the
 /// second of them is destroyed (measured).
 pub(super) fn check_copied(tree: &Tree, state: &State, child: &Graph) -> Result<(), Error> {
-    let is_one = |node: &NodeState| match &node.parameters {
+    let is_one = |id: NodeId| match &state.record(id).parameters {
         Parameters::Kernel(kernel) => says_so(kernel),
-        _ => !node.is_ours && is_updatable_node(tree, node),
+        _ => !state.record(id).is_ours && is_updatable(tree, state, id),
     };
     let mut graphs = vec![child.object.id];
     while let Some(graph) = graphs.pop() {
         for id in &state.graph(graph).nodes {
-            let node = state.node(*id);
-            if is_one(node) {
+            if is_one(*id) {
                 let refusal = format!(
                     "{child} cannot be embedded as a copy: {} is device-updatable, and such a graph can only be moved into another one (12.9)",
                     state.name_of(*id)
                 );
                 return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(child.object.as_ref()));
             }
-            graphs.extend(node.inner.iter().copied());
+            graphs.extend(state.node(*id).inner.iter().copied());
         }
     }
     Ok(())
@@ -102,11 +101,8 @@ pub(super) fn find(tree: &Tree, state: &State) -> Option<String> {
 /// Whether kernels can update the node.
 #[cold]
 pub(super) fn is_updatable(tree: &Tree, state: &State, id: NodeId) -> bool {
-    is_updatable_node(tree, state.node(id))
-}
-
-fn is_updatable_node(tree: &Tree, node: &NodeState) -> bool {
+    let node = state.node(id);
     // SAFETY: the node is there, which the lock keeps.
-    node.node_type() == NodeType::Kernel
+    node.node_type == NodeType::Kernel
         && unsafe { calls::device_node(tree.table(), node.native) }.is_ok_and(|handle| !handle.is_null())
 }

@@ -1,10 +1,10 @@
 //! What a node keeps alive, and who lets go of it when.
 //!
 //! As long as nobody else can have the driver's graph, its definition keeps what its nodes use, and the driver knows nothing of it. What
-//! is instantiated from the graph keeps all that the nodes use by then, for itself: the driver would make launches slower, and would hold
-//! those who launch as soon as a few dozen launches are queued, for a user object (measured on driver 580). Where others can launch an
-//! instance, only the driver knows when its launches are done: there all that the nodes use is one user object, to which the graph refers
-//! while it is copied ([`Lent`]). What a node of an instance does not use any more is taken out of either again.
+//! is instantiated from the graph shares what the nodes do and use by then, and keeps it by that: the driver would make launches slower,
+//! and would hold those who launch as soon as a few dozen launches are queued, for a user object (measured on driver 580). Where others
+//! can launch an instance, only the driver knows when its launches are done: there all that the nodes use is one user object, to which the
+//! graph refers while it is copied ([`Lent`]).
 //!
 //! Of a graph that others may copy, too, each node's version of what it keeps is a user object, to which the node's graph has a reference.
 //! Such a user object never changes: another version is another user object, which is retained *before* the node is changed and filled
@@ -14,7 +14,6 @@
 //! When the last reference goes, the driver calls us on whatever thread that is, inside whatever call, where hardly any call of
 //! the driver is allowed: what was kept goes to the worker, which lets go of it.
 
-use super::bundle::Bundle;
 use crate::driver::CallError;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::user_object::RawUserObject;
@@ -27,12 +26,32 @@ use std::ffi::c_void;
 use std::sync::{Arc, Weak};
 
 /// What a user object keeps alive, once it was filled.
-type Content = Mutex<Bundle>;
+type Content = Mutex<Kept>;
 
-/// What a node keeps alive.
+#[derive(Default)]
+struct Kept {
+    /// What one node uses.
+    holds: Holds,
+    /// What an exec uses, and what was added to that.
+    more: Vec<Box<dyn Any + Send>>,
+}
+
+impl Kept {
+    fn of_node(holds: Holds) -> Self {
+        Self { holds, more: Vec::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.holds.is_empty() && self.more.is_empty()
+    }
+}
+
+/// What a node keeps alive. A copy is for the node of a copy of its graph: that has a reference of its own to what the driver keeps.
+#[derive(Clone)]
 pub(crate) struct Attachment(By);
 
 /// Who keeps it.
+#[derive(Clone)]
 enum By {
     /// The definition.
     Definition(Own),
@@ -41,6 +60,7 @@ enum By {
 }
 
 /// What the definition keeps for a node. Dropping it leaves it to the worker.
+#[derive(Clone)]
 struct Own(Option<Holds>);
 
 /// A user object of the driver's, to which a graph has a reference.
@@ -50,69 +70,34 @@ struct UserObject {
     content: Weak<Content>,
 }
 
-/// What is kept for a copy that the driver made: by its objects that refer to it, or by whoever has this.
-pub(crate) struct Version(KeptBy);
-
-enum KeptBy {
-    Driver(Weak<Content>),
-    Owner(Arc<Content>),
-}
+/// What the driver keeps for a copy that it made, as long as its objects refer to it.
+pub(crate) struct Version(Weak<Content>);
 
 impl Version {
-    /// What the driver keeps; `None` once it does not any more.
-    fn content(&self) -> Option<Arc<Content>> {
-        match &self.0 {
-            KeptBy::Driver(content) => content.upgrade(),
-            KeptBy::Owner(content) => Some(Arc::clone(content)),
-        }
-    }
-
-    fn with<R>(&self, change: impl FnOnce(&mut Bundle) -> R) -> Option<R> {
-        self.content().map(|content| change(&mut content.lock()))
+    fn with<R>(&self, look: impl FnOnce(&mut Kept) -> R) -> Option<R> {
+        self.0.upgrade().map(|content| look(&mut content.lock()))
     }
 
     /// Whether it is still kept.
     pub(crate) fn is_there(&self) -> bool {
-        match &self.0 {
-            KeptBy::Driver(content) => content.strong_count() > 0,
-            KeptBy::Owner(_) => true,
-        }
+        self.0.strong_count() > 0
     }
 
-    /// What whoever has this keeps; nothing if the driver does.
-    pub(crate) fn into_own(self) -> Option<Bundle> {
-        match self.0 {
-            KeptBy::Driver(_) => None,
-            KeptBy::Owner(content) => Some(std::mem::take(&mut *content.lock())),
-        }
-    }
-
-    /// Whether whoever has this keeps it.
-    pub(crate) fn is_own(&self) -> bool {
-        matches!(self.0, KeptBy::Owner(_))
-    }
-
-    /// Whether whoever has this keeps something by it.
-    pub(crate) fn keeps(&self) -> bool {
-        matches!(&self.0, KeptBy::Owner(content) if !content.lock().is_empty())
-    }
-
-    /// What of the things that are kept answers something, if one does.
+    /// What of the things that are kept for a node answers something, if one does.
     pub(crate) fn find<T>(&self, ask: impl Fn(&Hold) -> Option<T>) -> Option<T> {
-        self.with(|bundle| bundle.find(ask)).flatten()
+        self.with(|kept| kept.holds.find(ask)).flatten()
     }
 
     /// Has the driver keep something more, as long as it keeps this; gives it back if it does not.
     pub(crate) fn add(&self, more: Box<dyn Any + Send>) -> Result<(), Box<dyn Any + Send>> {
-        let KeptBy::Driver(content) = &self.0 else { return Err(more) };
-        let Some(content) = content.upgrade() else { return Err(more) };
-        content.lock().add(more);
+        let Some(content) = self.0.upgrade() else { return Err(more) };
+        content.lock().more.push(more);
         Ok(())
     }
 
     /// What was added last, taken out again.
     pub(crate) fn take_added(&self) -> Option<Box<dyn Any + Send>> {
-        self.with(Bundle::take_added).flatten()
+        self.with(|kept| kept.more.pop()).flatten()
     }
 
     /// Lets go of what is kept, although the driver's objects still refer to it: they are never used again.
@@ -120,31 +105,6 @@ impl Version {
         if let Some(gone) = self.with(std::mem::take) {
             leave(gone);
         }
-    }
-
-    /// What is kept for a node of the copy, once more.
-    pub(crate) fn of_node(&self, node: u32) -> Option<Holds> {
-        self.with(|bundle| bundle.of(node).cloned()).flatten()
-    }
-
-    /// Takes what a node of the copy has no more, which keeps this `now`.
-    pub(crate) fn exchange(&self, node: u32, now: &Holds) -> Option<Holds> {
-        self.with(|bundle| bundle.exchange(node, now)).flatten()
-    }
-
-    /// The node is not told apart any more.
-    pub(crate) fn forget_node(&self, node: u32) {
-        self.with(|bundle| bundle.forget(node));
-    }
-
-    /// No node is told apart any more.
-    pub(crate) fn forget_nodes(&self) {
-        self.with(Bundle::forget_all);
-    }
-
-    /// The nodes have these numbers from now on; those that have none are not told apart any more.
-    pub(crate) fn rename_nodes(&self, number: impl Fn(u32) -> Option<u32>) {
-        self.with(|bundle| bundle.rename(number));
     }
 }
 
@@ -180,7 +140,7 @@ impl<'a> Prepared<'a> {
     /// From now on it keeps this.
     pub(crate) fn commit(mut self, holds: Holds) -> Attachment {
         let object = self.object.take().expect("it is committed once");
-        object.fill(Bundle::of_one(holds));
+        object.fill(Kept::of_node(holds));
         Attachment(By::Graph(Box::new(object)))
     }
 }
@@ -195,9 +155,9 @@ impl Drop for Prepared<'_> {
 }
 
 impl UserObject {
-    fn fill(&self, bundle: Bundle) {
+    fn fill(&self, kept: Kept) {
         if let Some(content) = self.content.upgrade() {
-            *content.lock() = bundle;
+            *content.lock() = kept;
         }
     }
 
@@ -231,14 +191,6 @@ impl Attachment {
         }
     }
 
-    /// The same for the node of a copy that the driver made: that has a reference of its own to what the driver keeps.
-    pub(crate) fn of_copy(&self) -> Self {
-        Self(match &self.0 {
-            By::Definition(own) => By::Definition(Own(own.0.clone())),
-            By::Graph(object) => By::Graph(object.clone()),
-        })
-    }
-
     /// Has the driver's graph keep it in place of the definition.
     pub(crate) fn give(&mut self, prepared: Prepared<'_>) {
         if let Some(holds) = self.take_own() {
@@ -247,15 +199,24 @@ impl Attachment {
     }
 
     /// What the definition keeps.
-    fn own(&self) -> Option<&Holds> {
+    #[inline]
+    pub(crate) fn own(&self) -> Option<&Holds> {
         match &self.0 {
             By::Definition(own) => own.0.as_ref(),
             By::Graph(_) => None,
         }
     }
 
+    /// The same, to be changed.
+    pub(crate) fn own_mut(&mut self) -> Option<&mut Holds> {
+        match &mut self.0 {
+            By::Definition(own) => own.0.as_mut(),
+            By::Graph(_) => None,
+        }
+    }
+
     /// The same, taken out.
-    fn take_own(&mut self) -> Option<Holds> {
+    pub(crate) fn take_own(&mut self) -> Option<Holds> {
         match &mut self.0 {
             By::Definition(own) => own.0.take(),
             By::Graph(_) => None,
@@ -266,7 +227,7 @@ impl Attachment {
     pub(crate) fn version(&self) -> Option<Version> {
         match &self.0 {
             By::Definition(_) => None,
-            By::Graph(object) => Some(Version(KeptBy::Driver(Weak::clone(&object.content)))),
+            By::Graph(object) => Some(Version(Weak::clone(&object.content))),
         }
     }
 
@@ -276,70 +237,56 @@ impl Attachment {
             By::Definition(own) => return own.0.clone().unwrap_or_default(),
             By::Graph(object) => object,
         };
-        object.content.upgrade().map(|content| content.lock().holds()).unwrap_or_default()
+        object.content.upgrade().map(|content| content.lock().holds.clone()).unwrap_or_default()
     }
 }
 
-/// Who keeps what a copy uses that the driver makes of a graph.
+/// Who keeps what an exec uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keeper {
-    /// Whoever asked for it, by what [`Lent::end`] gives.
+    /// The exec, which is launched by its owner only.
     Owner,
-    /// The copy itself.
+    /// The driver: others launch it, too.
     Driver,
 }
 
-/// What definitions keep for nodes, once more, for a copy that the driver makes: referred to by the driver's graph meanwhile, if the copy is to
-/// keep it.
+/// Where the driver is to keep something for an exec that it makes or updates: a user object, to which the graph refers meanwhile.
 #[must_use = "it is taken back otherwise"]
-pub(crate) struct Lent<'a> {
-    /// `None` if the driver is to keep nothing.
-    prepared: Option<Prepared<'a>>,
-    bundle: Bundle,
-}
+pub(crate) struct Lent<'a>(Option<Prepared<'a>>);
 
 impl<'a> Lent<'a> {
-    /// Lends what is kept by their definition for the nodes of these numbers, and what for none.
-    pub(crate) fn to(
-        graph: &'a RawGraph,
-        keeper: Keeper,
-        nodes: impl Iterator<Item = (u32, &'a Attachment)>,
-        rest: impl Iterator<Item = &'a Attachment>,
-    ) -> Result<Self, CallError> {
-        let nodes = nodes.filter_map(|(node, attachment)| Some((node, attachment.own()?)));
-        let bundle = Bundle::of_nodes(nodes, rest.filter_map(Attachment::own));
-        let prepared = match keeper {
-            Keeper::Owner => None,
-            Keeper::Driver => Some(Prepared::on(graph)?),
-        };
-        Ok(Self { prepared, bundle })
+    pub(crate) fn on(graph: &'a RawGraph, keeper: Keeper) -> Result<Self, CallError> {
+        match keeper {
+            Keeper::Owner => Ok(Self(None)),
+            Keeper::Driver => Prepared::on(graph).map(|prepared| Self(Some(prepared))),
+        }
     }
 
-    /// The driver is done. Answers with what the copy keeps, or is to be kept for it, and what came of taking back the graph's reference.
-    pub(crate) fn end(self, was_copied: bool) -> (Option<Version>, Result<(), CallError>) {
-        let Self { prepared, bundle } = self;
-        let Some(mut prepared) = prepared else {
-            let content = || Version(KeptBy::Owner(Arc::new(Content::new(bundle))));
-            return (was_copied.then(content), Ok(()));
-        };
+    /// The driver is done, and keeps this if it made its copy. Answers with what came of taking back the graph's reference, too.
+    pub(crate) fn end<C: Any + Send>(
+        self,
+        was_copied: bool,
+        kept: impl FnOnce() -> C,
+    ) -> (Option<Version>, Result<(), CallError>) {
+        let Some(mut prepared) = self.0 else { return (None, Ok(())) };
         let Some(object) = prepared.object.take_if(|_| was_copied) else { return (None, Ok(())) };
-        object.fill(bundle);
+        object.fill(Kept { holds: Holds::default(), more: vec![Box::new(kept())] });
         let content = Weak::clone(&object.content);
         let taken_back = object.release(prepared.graph);
-        (Some(Version(KeptBy::Driver(content))), taken_back)
+        (Some(Version(content)), taken_back)
     }
 }
 
 /// Lets go of what definitions keep for these nodes: all at once.
 pub(crate) fn let_go_of<'a>(all: impl Iterator<Item = &'a mut Attachment>) {
-    leave(Bundle::of_all(all.filter_map(Attachment::take_own)));
+    leave(Kept::of_node(Holds::of_all(all.filter_map(Attachment::take_own))));
 }
 
 impl Drop for Own {
     #[inline]
     fn drop(&mut self) {
         if let Some(holds) = self.0.take() {
-            leave(Bundle::of_one(holds));
+            leave(Kept::of_node(holds));
         }
     }
 }
@@ -355,20 +302,20 @@ extern "C" fn let_go(content: *mut c_void) {
 }
 
 /// What was let go of, and the worker has not yet.
-static LEAVING: Mutex<Vec<Bundle>> = Mutex::new(Vec::new());
+static LEAVING: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
 /// Has the worker let go: one task serves all that comes before the worker looks.
-fn leave(bundle: Bundle) {
-    if bundle.is_empty() {
+fn leave(gone: Kept) {
+    if gone.is_empty() {
         return;
     }
     if forked() {
         // It belongs to the parent.
-        return std::mem::forget(bundle);
+        return std::mem::forget(gone);
     }
     let mut leaving = LEAVING.lock();
     let was_empty = leaving.is_empty();
-    leaving.push(bundle);
+    leaving.push(gone);
     // Who waits for the worker waits for what the worker hands over, too.
     if was_empty || is_worker() {
         hand_over(Box::new(|| {

@@ -43,7 +43,7 @@
 // | `memory_operations` | waits for values in memory, and writes of them |
 // | `node` | operations as nodes of graphs |
 // | `capture` | operations in streams under capture |
-// | `attachment`, `bundle` | what a node keeps alive, and who lets go of it when |
+// | `attachment` | what a node keeps alive, and who lets go of it when |
 // | `allocation` | memory that comes and goes in the order of a stream |
 // | `batch` | what all operations with many items have in common |
 
@@ -51,7 +51,6 @@ mod allocation;
 mod arguments;
 pub(crate) mod attachment;
 pub mod batch;
-pub(crate) mod bundle;
 pub(crate) mod capture;
 mod copy;
 mod copy_3d;

@@ -622,6 +622,52 @@ static void context_and_driver(void) {
   CHECK_OK(cushim_exec_destroy(exec));
 }
 
+/* Gives the first argument of a kernel node another owner for the same memory. */
+static void give_other_owner(cushim_node node, int *count) {
+  cushim_owned_pointer pointer;
+  const cushim_arg arg = owned_arg(&pointer, memory, count);
+  CHECK_OK(cushim_node_set_argument(node, 0, &arg));
+}
+
+enum { NODES = 70, EDITED = 40 };
+
+/* A graph, its clone and execs of both are edited one by one, and each goes on with what it had: of many nodes, of which one is gone. */
+static void versions(int gone) {
+  int counts[NODES] = {0}, own[3] = {0}, i;
+  cushim_graph graph = new_graph(), clone;
+  cushim_node nodes[NODES], found = NULL;
+  cushim_exec exec, of_clone;
+  cushim_owned_pointer pointer;
+  cushim_arg arg;
+  for (i = 0; i < NODES; i++) nodes[i] = add_owned(graph, i == 0 ? NULL : nodes[i - 1], 0, &counts[i]);
+  exec = new_exec(graph);
+  CHECK_OK(cushim_node_remove(nodes[gone]));
+  clone = clone_of(graph);
+  CHECK(released(&counts[gone]) == 0); /* the exec runs it */
+  CHECK_OK(cushim_node_find_in(nodes[EDITED], clone, &found));
+  give_other_owner(nodes[EDITED], &own[0]);
+  give_other_owner(found, &own[1]);
+  of_clone = new_exec(clone);
+  arg = owned_arg(&pointer, memory, &own[2]);
+  CHECK_OK(cushim_exec_set_argument(exec, nodes[EDITED], 0, &arg));
+  CHECK(released_soon(&counts[EDITED], 1) == 1); /* all three have another one now */
+  CHECK(released(&own[0]) == 0 && released(&own[1]) == 0 && released(&own[2]) == 0);
+
+  CHECK_OK(cushim_exec_update(of_clone, graph, NULL));
+  CHECK(released(&own[1]) == 0); /* the clone has it still */
+  CHECK_OK(cushim_graph_destroy(clone));
+  CHECK(released_soon(&own[1], 1) == 1 && own[0] == 0);
+  result_of_exec(of_clone);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released(&own[0]) == 0);
+  CHECK_OK(cushim_exec_destroy(of_clone));
+  CHECK(released_soon(&own[0], 1) == 1 && counts[gone] == 0 && counts[0] == 0);
+  result_of_exec(exec);
+  CHECK_OK(cushim_exec_destroy(exec));
+  for (i = 0; i < NODES; i++) CHECK(released_soon(&counts[i], 1) == 1);
+  CHECK(released_soon(&own[2], 1) == 1 && own[0] == 1 && own[1] == 1);
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -634,6 +680,8 @@ int main(void) {
     in_flight_in_a_stream_of_the_thread();
     dropped_in_every_order();
     removed_nodes();
+    versions(5);
+    versions(NODES - 1);
     handles_of_removed_nodes();
     deep_children();
     kept_by_a_child();

@@ -344,6 +344,33 @@ static void sleep_and_wake(void) {
   CHECK_OK(cushim_buffer_destroy(buffer));
 }
 
+/* What an exec uses since it was changed counts, and no more what it used before. */
+static void sleep_after_an_exchange(void) {
+  cushim_buffer before = new_buffer(4 * MIB), now = new_buffer(4 * MIB);
+  cushim_endpoint to = cushim_endpoint_buffer(before, 0);
+  cushim_graph graph = new_graph();
+  cushim_exec exec;
+  size_t nodes = 0;
+  CHECK_OK(cushim_set_label(now, "after"));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_8(9), MIB, NULL));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_rebind(exec, before, now, &nodes));
+  CHECK(nodes == 1);
+  CHECK_OK(cushim_buffer_sleep(before, stream, 0));
+  CHECK_OK(cushim_exec_launch(exec, stream));
+  CHECK(byte_at(now, MIB - 1) == 9);
+  CHECK_OK(cushim_buffer_wake(before, stream));
+  CHECK_OK(cushim_buffer_sleep(now, stream, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_launch(exec, stream));
+  CHECK_CONTAINS(last_message(), "uses buffer \"after\", which sleeps");
+  CHECK_OK(cushim_buffer_wake(now, stream));
+  CHECK_OK(cushim_exec_launch(exec, stream));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_buffer_destroy(now));
+  CHECK_OK(cushim_buffer_destroy(before));
+}
+
 /* Memory that another buffer has, too, would not be given back. */
 static void sleep_of_shared_memory(void) {
   cushim_buffer small = new_buffer(1), large = NULL;
@@ -475,6 +502,7 @@ int main(void) {
   growth_elsewhere();
   growth_refused();
   sleep_and_wake();
+  sleep_after_an_exchange();
   sleep_of_shared_memory();
   memory_of_the_host();
   peers();

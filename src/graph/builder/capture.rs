@@ -11,7 +11,8 @@ mod left;
 mod recapture;
 mod tail;
 
-use crate::graph::definition::{GraphObject, NodeState, State, Tree};
+use crate::graph::contents::Record;
+use crate::graph::definition::{GraphObject, State, Tree};
 use crate::graph::ids::{GraphId, NodeId};
 use crate::graph::recorder::Recorder;
 pub(super) use begin::{Body, Target};
@@ -25,7 +26,9 @@ use super::mode::CaptureMode;
 use super::name::Name;
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
-use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED};
+use crate::driver::sys::{
+    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode,
+};
 use crate::driver::{CallError, Table};
 use crate::event::{Event, HeldMark};
 use crate::graph::{Graph, condition, keeping, relations, restriction};
@@ -42,7 +45,6 @@ use crate::op::node::{Hold, Holds, Parameters};
 use crate::stream::{Blocking, CapturedBy, Stream};
 use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -181,7 +183,7 @@ impl Capture {
     fn until_when(&self, state: &State) -> String {
         let Some(last) = self.last.load(Relaxed).checked_sub(1) else { return "it began".to_owned() };
         match state.nodes().find(|(_, node)| node.number == last) {
-            Some((_, node)) => format!("{} {last} was captured", node.node_type()),
+            Some((_, node)) => format!("{} {last} was captured", node.node_type),
             // It was removed since.
             None => format!("node {last} was captured"),
         }
@@ -254,19 +256,19 @@ impl Capture {
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
         if asks_later {
             self.last.store(state.made().wrapping_add(1), Relaxed);
-            let node = || NodeState::keeping(null_mut(), parameters, attachment, context);
-            state.list_unasked(node, stream.raw().handle());
+            let record = || Record::keeping(parameters, attachment, context);
+            state.list_unasked(record, stream.raw().handle());
             return Ok(());
         }
         // SAFETY: nothing was called on the stream since.
         let tail = ask().ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
         match tail {
             Some(native) => {
-                let mut node = NodeState::keeping(native, parameters, attachment, context);
-                node.is_ours = is_ours;
+                let mut record = Record::keeping(parameters, attachment, context);
+                record.is_ours = is_ours;
                 match self.is_again {
-                    true => self.takes_over(state, node),
-                    false => self.was_captured(state, node),
+                    true => self.takes_over(state, native, record),
+                    false => self.was_captured(state, native, record),
                 }
             }
             None => keep_for_graph(state, graph, attachment),
@@ -298,9 +300,9 @@ impl Capture {
         recorded.after.clone().filter(|_| is_here)
     }
 
-    fn was_captured(&self, state: &mut State, node: NodeState) {
+    fn was_captured(&self, state: &mut State, native: CUgraphNode, record: Record) {
         self.last.store(state.made().wrapping_add(1), Relaxed);
-        state.list_node(self.object().id, node);
+        state.list_node(self.object().id, native, record);
     }
 
     /// The driver refused an operation, perhaps because the capture was invalid, or is from now on.
@@ -603,5 +605,5 @@ fn holds(operation: &mut dyn Capturable) -> Holds {
 /// Nobody can tell which node it was: the graph as a whole keeps what it uses.
 #[cold]
 fn keep_for_graph(state: &mut State, graph: GraphId, attachment: Option<Attachment>) {
-    state.unplaced.extend(attachment.map(|attachment| (graph, attachment)));
+    state.contents.unplaced.extend(attachment.map(|attachment| (graph, attachment)));
 }

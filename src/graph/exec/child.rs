@@ -2,16 +2,15 @@
 
 use super::held::Held;
 use super::leaving::Leaving;
-use super::own::{Base, Own};
 use super::pairing::{self, Source};
-use super::{Exec, State};
+use super::{Exec, State, holds, keeps_any};
 use crate::driver::sys;
 use crate::graph::definition::{self, Tree};
 use crate::graph::ids::{GraphId, NodeId};
 use crate::graph::{Graph, Node, conditional, relations, setters};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
-use crate::op::node::{Holds, NodeType};
+use crate::op::node::NodeType;
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 
@@ -60,13 +59,14 @@ impl Exec {
         // SAFETY: node and graph are there, which the locks keep; the caller vouches for what the nodes use.
         let set = unsafe { raw.set_child(trees.own().node(id).native, native) };
         drop(relatives);
-        let (version, taken_back) = lent.end(set.is_ok());
+        let kept = || trees.source().contents_of(graph.object.id);
+        let (given, taken_back) = lent.end(set.is_ok(), kept);
         set.map_err(|error| refused(self.failed(error)))?;
         // From here on nothing fails.
-        let held = Held::of(source, trees.source(), version);
-        let before = self.take_over_child(&mut state, &mut trees, id, graph, held);
+        state.held.join(Held::of(source, trees.source(), given));
+        let before = self.take_over_child(&mut state, &mut trees, id, graph);
         drop(trees);
-        state.keeps |= state.held.keeps();
+        state.keeps |= keeps_any(holds(&state.contents, &state.untold));
         state.retire_all(before);
         self.watch_all(&mut state);
         drop(state);
@@ -74,74 +74,34 @@ impl Exec {
         Ok(())
     }
 
-    /// The nodes of the child graph do what those of the other graph do, which the instance `held` from now on; answers with what they kept
-    /// before in this instance.
-    fn take_over_child(
-        &self,
-        state: &mut State,
-        trees: &mut Both<'_>,
-        id: NodeId,
-        graph: &Graph,
-        held: Held,
-    ) -> Leaving {
+    /// The nodes of the child graph do what those of the other graph do from now on; answers with what they kept before in this instance.
+    fn take_over_child(&self, state: &mut State, trees: &mut Both<'_>, id: NodeId, graph: &Graph) -> Leaving {
         state.uses = None;
-        let mut leaving = Leaving::default();
         let child: GraphId = trees.own().node(id).inner[0];
         let there = Source::of_graph(&graph.definition.tree, trees.source_mut(), graph.object.id);
-        let base = there.and_then(|there| {
+        let taken = there.and_then(|there| {
             let own = pairing::outline_of(&self.tree, &mut trees.own, child, self.instance.born)?;
-            Ok(there.taken_by(&own, &self.instance))
+            Ok(there.taken_by(&own, &state.contents, &self.instance, self.tree.context()))
         });
-        let base = base.unwrap_or(Base::Unknown);
-        let held = held.of_nodes(&base);
-        match base {
-            Base::Taken(taken) => {
-                let ids: Vec<_> = taken.iter().map(|(id, _)| id).collect();
-                let contexts: Vec<_> =
-                    ids.iter().map(|id| self.context_of(state, trees.own(), *id)).collect();
-                leaving.extend(state.take_kept(ids.into_iter()));
-                leaving.extend(state.held.join(child, held));
-                for ((id, taken), context) in taken.into_all().zip(contexts) {
-                    let mut own = Own::given(taken.parameters, context, &state.held.given(id));
-                    if own.given.is_empty() {
-                        own.holds = Some(Box::default());
-                    }
-                    *state.own.place(id) = Some(own);
-                }
+        let mut leaving = Leaving::default();
+        // Of a graph that was removed nobody can tell where it was.
+        let is_within = |of| trees.own().graph_object(of).map(|_| trees.own().is_above(child, of));
+        let before = state.untold.extract_if(.., |(of, _)| is_within(*of) == Some(true));
+        before.for_each(|(_, contents)| leaving.add(contents));
+        let untold = match taken {
+            Ok(Some(mut taken)) => {
+                leaving.extend(state.contents.take_over(&mut taken));
+                taken
             }
-            Base::Definition | Base::Unknown => {
-                leaving.extend(self.forget_below(state, trees.own(), child));
-                leaving.extend(state.held.join(child, held));
+            _ => {
+                leaving.extend(state.contents.forget(is_within));
+                trees.source().contents_of(graph.object.id)
             }
+        };
+        if untold.keeps() {
+            state.untold.push((child, untold));
         }
         leaving
-    }
-
-    /// What the nodes of a graph do in this instance is not known any more, whatever they were set to. Answers with what they kept.
-    fn forget_below(&self, state: &mut State, definition: &definition::State, graph: GraphId) -> Vec<Holds> {
-        let below = definition.nodes().filter(|(_, node)| definition.is_above(graph, node.graph));
-        let ids = below.filter(|(_, node)| self.instance.has_node(node.number)).map(|(id, _)| id);
-        let removed = self.instance.removed().into_iter().filter(|removed| removed.within.contains(&graph));
-        let ids: Vec<_> = ids.chain(removed.map(|removed| removed.id)).collect();
-        state.unknown.extend(&ids);
-        state.take_kept(ids.into_iter())
-    }
-}
-
-impl State {
-    /// Takes what these nodes kept, which do something else from now on: since they were set, and since the instance was given it. What
-    /// nobody can tell when it is not used any more stays.
-    fn take_kept(&mut self, nodes: impl Iterator<Item = NodeId>) -> Vec<Holds> {
-        let is_kept_here = !self.launches.are_by_others();
-        let mut gone = Vec::new();
-        for id in nodes {
-            gone.extend(self.own.remove(id).and_then(|own| own.holds).map(|holds| *holds));
-            match is_kept_here {
-                true => gone.extend(self.held.exchange(id, &Holds::default())),
-                false => self.held.forget(id),
-            }
-        }
-        gone
     }
 }
 

@@ -56,7 +56,7 @@ impl Exec {
         let state = self.state.lock();
         let tree = self.tree.lock();
         let known = self.check_node(node.name()).and_then(|()| node.name().check_there(&tree));
-        let context = known.map(|id| self.context_of(&state, &tree, id));
+        let context = known.map(|id| self.context_of(&state, id));
         context.ok().flatten().unwrap_or_else(|| Arc::clone(self.tree.context()))
     }
 

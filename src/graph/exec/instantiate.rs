@@ -202,13 +202,14 @@ impl Graph {
         let relatives = relations::changed();
         let made = RawExec::instantiate(native, options.flags(), upload.map(|stream| stream.raw()));
         drop(relatives);
-        let (version, taken_back) = lent.end(made.is_ok());
+        let contents = state.contents.clone();
+        let (given, taken_back) = lent.end(made.is_ok(), || contents.clone());
         let has_limits = state.allocating > 0
             || state.has_conditions()
             || made.is_err() && updatable::find(tree, &state).is_some();
         state.execs.retain(|exec| exec.strong_count() > 0);
         let live = if has_limits { state.execs.len() } else { 0 };
-        let held = Held::of(tree, &state, version);
+        let held = Held::of(tree, &state, given);
         if made.is_ok() {
             state.has_relatives = true;
             state.execs.push(Arc::downgrade(&instance));
@@ -224,7 +225,7 @@ impl Graph {
             }
             InstantiateFailure { error, reason, node }
         })?;
-        Ok(Exec::new(tree, raw, *options, instance, held, upload.and_then(Stream::shared)))
+        Ok(Exec::new(tree, raw, *options, instance, (contents, held), upload.and_then(Stream::shared)))
     }
 
     pub(super) fn check_root(&self) -> Result<(), Error> {

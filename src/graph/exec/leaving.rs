@@ -1,7 +1,7 @@
 //! What an instance kept, and lets go of together.
 
 use crate::graph::by_address::ByAddress;
-use crate::op::bundle::Bundle;
+use crate::graph::contents::Contents;
 use crate::op::node::{Hold, Holds};
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use std::sync::Arc;
 pub(super) struct Leaving {
     objects: ByAddress<Hold>,
     rest: Vec<Holds>,
-    bundles: Vec<Bundle>,
+    contents: Vec<Contents>,
 }
 
 impl Leaving {
     pub(super) fn is_empty(&self) -> bool {
-        self.objects.is_empty() && self.rest.is_empty() && self.bundles.is_empty()
+        self.objects.is_empty() && self.rest.is_empty() && self.contents.is_empty()
     }
 
     /// Has more go with it.
@@ -26,11 +26,26 @@ impl Leaving {
         self.objects.extend(other.objects);
     }
 
+    /// What nodes did goes with it, too.
+    pub(super) fn add(&mut self, contents: Contents) {
+        if contents.keeps() {
+            self.contents.push(contents);
+        }
+    }
+
+    /// What nodes did stays.
+    pub(super) fn without_contents(mut self) -> Self {
+        self.contents.clear();
+        self
+    }
+
     fn list_once(&mut self) {
-        let of_bundles = std::mem::take(&mut self.bundles).into_iter().flat_map(Bundle::into_holds);
-        let all = std::mem::take(&mut self.rest).into_iter().chain(of_bundles);
-        let objects = all.flat_map(Holds::into_objects).map(|object| (Arc::as_ptr(&object).addr(), object));
-        self.objects.extend(objects);
+        let Self { objects, rest, contents } = self;
+        let listed = |object: Hold| (Arc::as_ptr(&object).addr(), object);
+        objects.extend(rest.drain(..).flat_map(Holds::into_objects).map(listed));
+        for contents in contents.drain(..) {
+            objects.extend(contents.holds().cloned().flat_map(Holds::into_objects).map(listed));
+        }
     }
 }
 
@@ -42,11 +57,5 @@ impl Extend<Holds> for Leaving {
                 None => self.rest.push(holds),
             }
         }
-    }
-}
-
-impl Extend<Bundle> for Leaving {
-    fn extend<I: IntoIterator<Item = Bundle>>(&mut self, all: I) {
-        self.bundles.extend(all.into_iter().filter(|bundle| !bundle.is_empty()));
     }
 }

@@ -1,14 +1,12 @@
 //! The same is exchanged in many nodes of an instance, or in none: what makes up a loop over a thousand nodes stands here.
 
-use super::own::Own;
 use super::set::Setting;
 use super::uses::{User, Users, Uses};
 use super::{CURE, Exec, State};
-use crate::graph::by_node::ByNode;
+use crate::graph::contents::{Contents, Record};
 use crate::graph::definition;
-use crate::graph::ids::NodeId;
 use crate::object::error::Error;
-use crate::op::node::{Parameters, Rebinding};
+use crate::op::node::{Holds, Parameters, Rebinding};
 use std::sync::Arc;
 
 /// What is exchanged.
@@ -22,9 +20,9 @@ pub(super) trait Exchange {
     /// Undoes that, by what was appended for these users.
     fn put_back(&self, parameters: &mut Parameters, users: &[User], undo: &[Self::Part]);
 
-    /// All were exchanged: has the nodes keep what they use now. Answers with those that have no more what they were given.
-    fn keep(&self, _state: &mut State, _users: &Users, _done: &Done<Self::Part>) -> Vec<NodeId> {
-        Vec::new()
+    /// All were exchanged: has the nodes keep what they use now. Answers with what goes beside what was exchanged.
+    fn keep(&self, _state: &mut State, _users: &Users, _done: &Done<Self::Part>) -> Holds {
+        Holds::default()
     }
 }
 
@@ -54,7 +52,7 @@ impl<T> Done<T> {
 }
 
 impl Exec {
-    /// Exchanges the same in all of these nodes, or in none. Answers with those that have no more what they were given.
+    /// Exchanges the same in all of these nodes, or in none. Answers with what goes beside what was exchanged.
     ///
     /// # Safety
     /// As for [`rebind`](Self::rebind).
@@ -62,33 +60,28 @@ impl Exec {
         &self,
         state: &mut State,
         tree: &definition::State,
-        users: &mut Users,
+        users: &Users,
         exchange: &E,
-    ) -> Result<Vec<NodeId>, Error> {
-        if !users.are_own() {
-            for User { node, .. } in users.all() {
-                self.make_own(state, tree, *node)?;
-            }
-            users.were_made_own();
-        }
+    ) -> Result<Holds, Error> {
         state.held.check(self)?;
-        let State { raw: Some(raw), own, broken, .. } = &mut *state else { return Err(self.gone()) };
+        let State { raw: Some(raw), contents, broken, .. } = &mut *state else { return Err(self.gone()) };
         let mut setting = Setting::of(raw);
         let mut done = Done::new(users.all().len());
         for of_node in users.each_node() {
             // SAFETY: the caller vouches for what is exchanged.
-            let changed = unsafe { self.change(&mut setting, own, tree, of_node, exchange, &mut done.undo) };
+            let changed =
+                unsafe { self.change(&mut setting, contents, tree, of_node, exchange, &mut done.undo) };
             let Err(mut failure) = changed else {
                 done.ends.push(done.undo.len() as u32);
                 continue;
             };
             let id = of_node[0].node;
-            if let Some(Own { parameters, .. }) = own.get_mut(id) {
+            if let Some(Record { parameters, .. }) = contents.get_mut(id) {
                 exchange.put_back(parameters, of_node, &done.undo[done.end()..]);
             }
             let name = tree.name_of(id);
             failure.message.push_str(&format!(". It was about {name}; "));
-            match self.undo(&mut setting, own, tree, users, exchange, &done) {
+            match self.undo(&mut setting, contents, tree, users, exchange, &done) {
                 None => failure.message.push_str("all other nodes are as they were"),
                 Some(why) => {
                     failure
@@ -101,9 +94,9 @@ impl Exec {
         }
         drop(setting);
         // From here on nothing fails.
-        let exchanged = exchange.keep(state, users, &done);
+        let gone = exchange.keep(state, users, &done);
         self.watch(state, tree, users.each_node().map(|of_node| of_node[0].node));
-        Ok(exchanged)
+        Ok(gone)
     }
 
     /// # Safety
@@ -112,14 +105,14 @@ impl Exec {
     unsafe fn change<E: Exchange>(
         &self,
         setting: &mut Setting<'_>,
-        own: &mut ByNode<Own>,
+        contents: &mut Contents,
         tree: &definition::State,
         of_node: &[User],
         exchange: &E,
         undo: &mut Vec<E::Part>,
     ) -> Result<(), Error> {
         let id = of_node[0].node;
-        let Some(Own { parameters, context, .. }) = own.get_mut(id) else { return Err(self.gone()) };
+        let Some(Record { parameters, context, .. }) = contents.get_mut(id) else { return Err(self.gone()) };
         let at = context.as_ref().unwrap_or(self.tree.context());
         of_node.iter().for_each(|user| exchange.put(parameters, user.part, undo));
         // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
@@ -132,7 +125,7 @@ impl Exec {
     fn undo<E: Exchange>(
         &self,
         setting: &mut Setting<'_>,
-        own: &mut ByNode<Own>,
+        contents: &mut Contents,
         tree: &definition::State,
         users: &Users,
         exchange: &E,
@@ -142,7 +135,7 @@ impl Exec {
         let each: Vec<_> = users.each_node().zip(done.each()).collect();
         for (of_node, undo) in each.into_iter().rev() {
             let id = of_node[0].node;
-            let Some(Own { parameters, context, .. }) = own.get_mut(id) else { continue };
+            let Some(Record { parameters, context, .. }) = contents.get_mut(id) else { continue };
             let at = context.as_ref().unwrap_or(self.tree.context());
             exchange.put_back(parameters, of_node, undo);
             // SAFETY: the node had these parameters before.
@@ -173,18 +166,15 @@ impl Exchange for Object<'_> {
         parameters.unbind(self.0, undo);
     }
 
-    fn keep(&self, state: &mut State, users: &Users, done: &Done<u32>) -> Vec<NodeId> {
-        let (mut exchanged, hold) = (Vec::new(), self.0.hold());
+    fn keep(&self, state: &mut State, users: &Users, done: &Done<u32>) -> Holds {
+        let mut gone = Holds::default();
         state.keeps = true;
         for (of_node, places) in users.each_node().zip(done.each()) {
-            let id = of_node[0].node;
-            let Some(own) = state.own.get_mut(id) else { continue };
-            let holds = own.holds.get_or_insert_with(|| Box::new(state.held.given(id)));
-            if own.given.intersects(holds.rebind(&own.parameters, &hold, places)) {
-                exchanged.push(id);
-            }
+            let Some(record) = state.contents.get_mut(of_node[0].node) else { continue };
+            let (holds, parameters) = record.holds_mut();
+            holds.rebind(parameters, self.0, places, &mut gone);
         }
-        exchanged
+        gone
     }
 }
 
@@ -224,17 +214,18 @@ impl Exec {
                 "{self} was instantiated from a graph that was {what} since, so that nothing changes its nodes any more"
             )));
         }
-        let removed = self.instance.removed_count();
-        let known = state.uses.take().filter(|uses| uses.are_after(removed));
-        let uses = known.map_or_else(|| self.uses_now(state, tree, removed), Ok)?;
+        let known = state.uses.take().filter(|uses| uses.are_after(tree.removals));
+        let uses = known.map_or_else(|| self.uses_now(state, tree), Ok)?;
         Ok(state.uses.insert(uses))
     }
 
-    fn uses_now(&self, state: &State, tree: &definition::State, removed: usize) -> Result<Uses, Error> {
-        let mut uses = Uses::after(removed);
-        for (id, node) in tree.nodes() {
-            if node.number < self.instance.born && node.is_told_by_parameters() {
-                self.now(state, tree, id, |parameters| uses.add(id, parameters))?;
+    fn uses_now(&self, state: &State, tree: &definition::State) -> Result<Uses, Error> {
+        let mut uses = Uses::after(tree.removals);
+        for (id, record) in state.contents.iter() {
+            if tree.find_number(id, record.number).is_none() {
+                uses.removed.push(id);
+            } else if record.is_told_by_parameters() {
+                self.now_of(id, record, tree, |parameters| uses.add(id, parameters))?;
             }
         }
         Ok(uses)

@@ -6,7 +6,7 @@
 //! | `update` | instances take over another definition's parameters |
 //! | `child` | the child graph of a node takes over another graph's parameters, in this instance only |
 //! | `set`, `rebind`, `many`, `uses` | nodes are changed in this instance only: one, or all that use something |
-//! | `own`, `pairing` | what nodes do here, where that is not what the definition says |
+//! | `pairing` | which node of another definition stands for which of this one |
 //! | `launches` | by what is told when the launches until now are done |
 //! | `leaving`, `retired` | what was kept, and goes when they are done; what is waited for |
 //! | `watched`, `watching` | whether the memory of nodes is still there, where somebody asked for that check |
@@ -22,7 +22,6 @@ mod joining;
 mod launches;
 mod leaving;
 mod many;
-mod own;
 mod pairing;
 mod rebind;
 mod retired;
@@ -36,9 +35,9 @@ mod watching;
 pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
 pub use update::{UpdateFailure, UpdateReason};
 
-use super::by_node::ByNode;
+use super::contents::Contents;
 use super::definition::Tree;
-use super::ids::NodeId;
+use super::ids::GraphId;
 use super::instance::Instance;
 use super::{Graph, Node, relations};
 use crate::context::Context;
@@ -56,10 +55,8 @@ use crate::stream::Stream;
 use held::Held;
 use launches::Launches;
 use leaving::Leaving;
-use own::{Base, Own};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use std::any::Any;
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use uses::Uses;
@@ -83,9 +80,11 @@ object!(Exec: Exec, header);
 struct State {
     /// `None` only while it is being destroyed.
     raw: Option<RawExec>,
-    base: Base,
-    /// The nodes that were set in this instance.
-    own: ByNode<Own>,
+    /// What its nodes do, each in the place that it has in the definition, or had there.
+    contents: Contents,
+    /// What is kept for nodes of other graphs, which the instance took over and nobody can tell apart; and of which child graph they took
+    /// the place.
+    untold: Vec<(GraphId, Contents)>,
     /// Whether something that launches use is kept here, and not by the driver.
     keeps: bool,
     held: Held,
@@ -94,8 +93,6 @@ struct State {
     launches: Launches,
     /// What earlier launches use, and nobody can tell when they are done.
     unreleased: Leaving,
-    /// Nodes below child graphs that took over others, whose nodes nobody can tell apart.
-    unknown: HashSet<NodeId>,
     /// Why nobody knows what a node does: a change of many failed, and so did the way back. Cleared by an update, which sets every node.
     broken: Option<String>,
     /// The memory that nodes use, if each launch is to ask whether it is still there.
@@ -117,29 +114,14 @@ impl State {
         self.unreleased = self.launches.retire(leaving, self.held.contexts());
     }
 
-    /// The same for what was kept for nodes since the instance was made, and they have no more since they were set. Where the driver keeps
-    /// it, because others can launch the instance, it stays.
-    fn retire_given(&mut self, nodes: &[NodeId]) {
-        let Self { own, held, launches, .. } = self;
-        let may_have_other = |own: &Own| own.holds.is_some() && !own.given.is_empty();
-        if launches.are_by_others() || !nodes.iter().any(|id| own.get(*id).is_some_and(may_have_other)) {
-            return;
-        }
-        let mut gone = Vec::new();
-        for id in nodes {
-            let Some(own) = own.get_mut(*id) else { continue };
-            let Some(holds) = &own.holds else { continue };
-            gone.extend(held.exchange(*id, holds));
-            own.look_at_given(&held.given(*id));
-        }
-        self.retire(gone);
-    }
-
-    /// All that was kept for nodes that were set in this instance, and since then.
-    fn take_own(&mut self) -> Leaving {
+    /// All that is kept here.
+    fn take_kept(&mut self) -> Leaving {
         let mut leaving = std::mem::take(&mut self.unreleased);
-        let own = std::mem::take(&mut self.own);
-        leaving.extend(own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds)));
+        let (contents, untold) = (std::mem::take(&mut self.contents), std::mem::take(&mut self.untold));
+        if self.keeps {
+            leaving.add(contents);
+            untold.into_iter().for_each(|(_, contents)| leaving.add(contents));
+        }
         leaving
     }
 
@@ -150,7 +132,8 @@ impl State {
             return false;
         }
         let mut leaving = std::mem::take(&mut self.unreleased);
-        leaving.extend(self.own.iter().filter_map(|(_, own)| own.holds.as_deref().cloned()));
+        leaving.add(self.contents.clone());
+        self.untold.iter().for_each(|(_, contents)| leaving.add(contents.clone()));
         if leaving.is_empty() {
             return false;
         }
@@ -165,15 +148,18 @@ impl State {
     /// The driver's instance is as it was after all.
     fn take_back(&mut self, left: Option<Box<dyn Any + Send>>) {
         if let Some(Ok(leaving)) = left.map(|left| left.downcast::<Leaving>()) {
-            self.unreleased.append(*leaving);
+            self.unreleased.append(leaving.without_contents());
         }
     }
 
-    /// The driver's instance was updated, and holds this from now on: what it held before goes when the launches until now are done.
-    fn was_updated(&mut self, held: Held) {
-        let mut leaving = self.take_own();
-        leaving.extend(self.held.update(held));
-        self.keeps = self.held.keeps();
+    /// The driver's instance was updated, and holds this from now on; its nodes do this, and it took over what nobody can tell apart. What it
+    /// kept before goes when the launches until now are done.
+    fn was_updated(&mut self, held: Held, contents: Contents, untold: Option<Contents>) {
+        let leaving = self.take_kept();
+        self.held.update(held);
+        self.contents = contents;
+        self.untold.extend(untold.map(|untold| (GraphId::ROOT, untold)));
+        self.keeps = keeps_any(holds(&self.contents, &self.untold));
         match self.launches.are_by_others() {
             // The driver lets go of it.
             true => callback::later(leaving),
@@ -188,23 +174,23 @@ impl Exec {
         raw: RawExec,
         options: ExecOptions,
         instance: Arc<Instance>,
-        held: Held,
+        (contents, held): (Contents, Held),
         uploaded: Option<Arc<Stream>>,
     ) -> Arc<Self> {
         let mut launches = Launches::new(options.is_launched_by_others());
+        let keeps = contents.keeps();
         if let Some(stream) = uploaded {
-            launches.may_run_in(&stream, held.keeps());
+            launches.may_run_in(&stream, keeps);
         }
         let state = State {
             raw: Some(raw),
-            base: Base::Definition,
-            own: ByNode::default(),
-            keeps: held.keeps(),
+            contents,
+            untold: Vec::new(),
+            keeps,
             held,
             uses: None,
             launches,
             unreleased: Leaving::default(),
-            unknown: HashSet::new(),
             broken: None,
             watched: tree.driver().checks_graphs().then(Watched::default),
         };
@@ -280,13 +266,23 @@ impl Exec {
         }
         let mut before = None;
         let launched = {
-            let State { raw: Some(raw), broken: None, launches, held, keeps, unreleased, .. } = &mut *state
+            let State {
+                raw: Some(raw),
+                broken: None,
+                launches,
+                held,
+                keeps,
+                unreleased,
+                contents,
+                untold,
+                ..
+            } = &mut *state
             else {
                 return Err(self.not_launched(&state));
             };
             held.check_launched(stream.context(), self)?;
             if any_asleep() {
-                held.check_awake(self)?;
+                held.check_awake(holds(contents, untold), self)?;
             }
             // SAFETY: the caller vouches for the nodes; the stream is alive.
             let launched = unsafe { raw.launch(stream.raw().handle()) };
@@ -430,10 +426,8 @@ impl Exec {
         if tree.root().is_none() {
             return true; // nobody can tell any more
         }
-        let mut nodes = tree.nodes().filter(|(_, node)| self.instance.has_node(node.number));
-        let removed = self.instance.removed();
-        nodes.any(|(id, _)| self.now(state, &tree, id, of_parameters).unwrap_or(true))
-            || removed.iter().any(|removed| self.now_of_removed(state, removed).is_none_or(of_parameters))
+        let mut nodes = state.contents.iter();
+        nodes.any(|(id, record)| self.now_of(id, record, &tree, of_parameters).unwrap_or(true))
     }
 
     #[cold]
@@ -470,8 +464,8 @@ impl Exec {
             }
             _ => Vec::new(),
         };
-        let nodes = state.nodes().filter(|(_, node)| node.number < self.instance.born);
-        nodes.flat_map(|(id, _)| self.now(own, state, id, places).unwrap_or_default()).collect()
+        let nodes = own.contents.iter();
+        nodes.flat_map(|(id, record)| self.now_of(id, record, state, places).unwrap_or_default()).collect()
     }
 }
 
@@ -487,9 +481,8 @@ impl Drop for Exec {
         let Some(raw) = state.raw.take() else { return };
         // Where others launch it, the driver knows until when it is used: of what is kept here, too.
         state.leave_to_driver();
-        let mut held = std::mem::take(&mut state.held);
-        let mut leaving = state.take_own();
-        leaving.extend(held.take_own());
+        let held = std::mem::take(&mut state.held);
+        let leaving = state.take_kept();
         let launches = std::mem::take(&mut state.launches);
         let tree = Arc::clone(&self.tree);
         native::release(self.tree.driver(), self, move |exec| {
@@ -525,6 +518,16 @@ impl fmt::Debug for Exec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Exec({self})")
     }
+}
+
+/// What is kept here for nodes, and for those that nobody can tell apart.
+fn holds<'a>(contents: &'a Contents, untold: &'a [(GraphId, Contents)]) -> impl Iterator<Item = &'a Holds> {
+    contents.holds().chain(untold.iter().flat_map(|(_, contents)| contents.holds()))
+}
+
+/// Whether something is kept.
+fn keeps_any<'a>(mut all: impl Iterator<Item = &'a Holds>) -> bool {
+    all.any(|holds| !holds.is_empty())
 }
 
 /// The node that the driver blames, if it is known.

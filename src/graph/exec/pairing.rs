@@ -7,10 +7,11 @@
 //!
 //! To list them takes several calls of the driver. So a definition remembers its outline until its nodes or edges are edited.
 
-use super::own::{Base, Taken};
+use crate::context::Context;
 use crate::driver::calls::graph::definition::RawEdge;
 use crate::driver::calls::graph::query::{self, Toward};
 use crate::graph::by_address::ByAddress;
+use crate::graph::contents::{Contents, Record};
 use crate::graph::definition::{State, Tree};
 use crate::graph::foreign;
 use crate::graph::ids::{GraphId, NodeId};
@@ -24,42 +25,62 @@ use std::sync::Arc;
 /// The nodes of a definition, and what each does.
 pub(super) struct Source {
     outline: Arc<Outline>,
-    parameters: Vec<Parameters>,
+    contents: Contents,
+    /// The context in which they run, unless they name another.
+    context: Arc<Context>,
 }
 
 impl Source {
     /// All of a definition.
     pub(super) fn of(tree: &Tree, state: &mut State) -> Result<Self, Error> {
         let outline = outline(tree, state)?;
-        Self::outlined(tree, state, outline)
+        Self::outlined(tree, state, GraphId::ROOT, outline)
     }
 
     /// Those of a graph, and of all below it.
     pub(super) fn of_graph(tree: &Tree, state: &mut State, graph: GraphId) -> Result<Self, Error> {
         let outline = Arc::new(outline_of(tree, state, graph, u32::MAX)?);
-        Self::outlined(tree, state, outline)
+        Self::outlined(tree, state, graph, outline)
     }
 
-    fn outlined(tree: &Tree, state: &State, outline: Arc<Outline>) -> Result<Self, Error> {
-        let mut parameters = Vec::with_capacity(outline.ids().len());
-        for id in outline.ids() {
-            let node = state.node(id);
-            parameters.push(
-                read::with_parameters(tree, node, Parameters::clone)
-                    .map_err(|error| tree.failed(error, state.graph(node.graph).object.as_ref()))?,
-            );
+    /// Of nodes that others made the driver is asked now.
+    fn outlined(tree: &Tree, state: &State, graph: GraphId, outline: Arc<Outline>) -> Result<Self, Error> {
+        let mut contents = state.contents_of(graph);
+        for id in outline.ids().filter(|id| !state.record(*id).is_ours) {
+            let told = read::with_parameters(tree, state, id, Parameters::clone);
+            let failed = |error| tree.failed(error, state.graph(state.node(id).graph).object.as_ref());
+            let told = told.map_err(failed)?;
+            if let Some(record) = contents.get_mut(id) {
+                (record.parameters, record.is_ours) = (told, true);
+            }
         }
-        Ok(Self { outline, parameters })
+        Ok(Self { outline, contents, context: Arc::clone(tree.context()) })
     }
 
-    /// What the nodes of an instance do that was updated from these, if its own nodes are `own`.
-    pub(super) fn taken_by(self, own: &Outline, instance: &Instance) -> Base {
+    /// What the nodes of an instance do that was updated from these, if its own nodes are `own`; `None` if nobody can tell.
+    pub(super) fn taken_by(
+        self,
+        own: &Outline,
+        now: &Contents,
+        instance: &Instance,
+        context: &Arc<Context>,
+    ) -> Option<Contents> {
         if !are_those_of(own, instance) || self.outline.is_uncertain || !own.has_shape_of(&self.outline) {
-            return Base::Unknown;
+            return None;
         }
-        let taken =
-            self.outline.ids().zip(self.parameters).map(|(from, parameters)| Taken { parameters, from });
-        Base::Taken(own.ids().zip(taken).collect())
+        let is_all = own.len() == now.count() && own.len() == self.contents.count();
+        if is_all && Arc::ptr_eq(context, &self.context) && own.has_places_of(&self.outline) {
+            // Two graphs that were built in the same way have the same nodes in the same places.
+            return Some(self.contents);
+        }
+        let mut taken = Contents::default();
+        for (id, from) in own.ids().zip(self.outline.ids()) {
+            let (now, there) = (now.get(id)?, self.contents.get(from)?);
+            let (graph, number) = (now.graph, now.number);
+            taken.put(id, || Record { graph, number, ..there.clone().moved(&self.context, context) });
+        }
+        taken.unplaced.clone_from(&self.contents.unplaced);
+        Some(taken)
     }
 }
 
@@ -128,7 +149,7 @@ fn list(
             in_order = before.positions_of(&edges.map_err(|error| failed(error, state))?);
             predecessors = &in_order;
         }
-        outline.add(id, node.number, node.node_type(), node.inner.len(), predecessors);
+        outline.add(id, (node.number, node.graph), node.node_type, node.inner.len(), predecessors);
         let inner = node.inner.to_vec();
         for graph in inner {
             list(tree, state, graph, born, outline)?;

@@ -35,7 +35,7 @@ impl Exec {
         let tree = self.tree.lock();
         let uses = self.find_uses(&mut state, &tree)?;
         let (old_key, new_key) = (Arc::as_ptr(from).addr(), Arc::as_ptr(to).addr());
-        let Some(mut users) = uses.take_object(old_key) else {
+        let Some(users) = uses.take_object(old_key) else {
             self.check_removed(&state, &rebinding)?;
             state.held.check(self)?;
             return Ok(0);
@@ -43,16 +43,15 @@ impl Exec {
         let checked = self.check_removed(&state, &rebinding);
         let checked = checked.and_then(|()| self.check_rebound(&state, &tree, &users, from));
         // SAFETY: the caller vouches for the buffer.
-        let changed = checked
-            .and_then(|()| unsafe { self.change_all(&mut state, &tree, &mut users, &Object(&rebinding)) });
+        let changed =
+            checked.and_then(|()| unsafe { self.change_all(&mut state, &tree, &users, &Object(&rebinding)) });
         let nodes = users.node_count();
         if let Some(uses) = &mut state.uses {
             uses.put_object(if changed.is_ok() { new_key } else { old_key }, users);
         }
         drop(tree);
-        let exchanged = changed?;
-        state.retire_given(&exchanged);
-        state.retire([Holds::of_inner(rebinding.old_hold())]);
+        let gone = changed?;
+        state.retire([Holds::of_inner(rebinding.old_hold()), gone]);
         Ok(nodes)
     }
 
@@ -70,13 +69,13 @@ impl Exec {
         self.check_whole(&state)?;
         let tree = self.tree.lock();
         let uses = self.find_uses(&mut state, &tree)?;
-        let Some((key, mut users)) = uses.take_name(name) else {
+        let Some((key, users)) = uses.take_name(name) else {
             return Err(self.no_parameter(&tree, name, uses.names()));
         };
         let checked = self.check_parameter(&state, &tree, &users, name, value.len());
         // SAFETY: the caller vouches for the value.
         let changed =
-            checked.and_then(|()| unsafe { self.change_all(&mut state, &tree, &mut users, &Value(value)) });
+            checked.and_then(|()| unsafe { self.change_all(&mut state, &tree, &users, &Value(value)) });
         let nodes = users.node_count();
         if let Some(uses) = &mut state.uses {
             uses.put_name(key, users);
@@ -159,17 +158,17 @@ impl Exec {
 
     /// Nodes that were removed from the definition run on, and nothing reaches them any more.
     fn check_removed(&self, state: &State, rebinding: &Rebinding<'_>) -> Result<(), Error> {
-        for removed in self.instance.removed() {
-            let known = self.now_of_removed(state, &removed);
-            let mut is_used = known.is_none() && removed.parameters.can_use_objects();
-            if let Some(parameters) = known {
-                parameters.each_object(|object| is_used |= rebinding.is_from(object));
+        let removed = state.uses.iter().flat_map(|uses| &uses.removed);
+        for record in removed.filter_map(|id| state.contents.get(*id)) {
+            let mut is_used = !record.is_known && record.parameters.can_use_objects();
+            if record.is_known {
+                record.parameters.each_object(|object| is_used |= rebinding.is_from(object));
             }
             if is_used {
                 let may =
-                    if known.is_some() { "uses" } else { "may use, since another graph was taken over," };
-                let node_type = removed.parameters.node_type();
-                let what = name(node_type, removed.number, removed.label.as_deref());
+                    if record.is_known { "uses" } else { "may use, since another graph was taken over," };
+                let label = self.tree.names.label(record.number);
+                let what = name(record.node_type(), record.number, label.as_deref());
                 return Err(self.refused(format!(
                     "{what} {may} the buffer, still runs in {self}, and was removed from the graph, so that nothing changes it any more; \
                      instantiate the graph again"

@@ -1,6 +1,5 @@
 //! Single nodes are changed, in one instance only.
 
-use super::own::{Base, Own};
 use super::{Exec, State};
 use crate::context::Context;
 use crate::driver::CallError;
@@ -8,11 +7,11 @@ use crate::driver::calls::context::Current;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::{self, CUgraphNode};
-use crate::graph::by_node::ByNode;
+use crate::graph::contents::Record;
 use crate::graph::definition;
 use crate::graph::ids::NodeId;
-use crate::graph::instance::Removed;
 use crate::graph::node_name::NodeName;
+use crate::graph::state::name;
 use crate::graph::{Node, condition, read, restriction};
 use crate::object::error::{Error, Status};
 use crate::op::ConditionOperand;
@@ -58,7 +57,7 @@ impl Exec {
         let id = node.check_there(&tree)?;
         self.check_age(node, &tree, id)?;
         // SAFETY: the caller vouches for what the change uses.
-        let set = unsafe { self.set_node(&mut state, &mut tree, id, change) }.map_err(|mut failure| {
+        let gone = unsafe { self.set_node(&mut state, &mut tree, id, change) }.map_err(|mut failure| {
             if failure.object.is_empty() {
                 failure = failure.about(&node);
             }
@@ -66,9 +65,8 @@ impl Exec {
         })?;
         self.watch(&mut state, &tree, std::iter::once(id));
         drop(tree);
-        if let Set::Keeping(before) = set {
-            state.retire_given(&[id]);
-            state.retire(before.into_iter().map(|holds| *holds));
+        if gone.is_some() {
+            state.retire(gone);
         }
         Ok(())
     }
@@ -114,63 +112,33 @@ impl Exec {
         id: NodeId,
         look: impl FnOnce(&Parameters) -> R,
     ) -> Result<R, Error> {
-        match state.own.get(id) {
-            Some(own) => Ok(look(&own.parameters)),
-            None => self.by_base(state, tree, id, look),
+        let record = state.contents.get(id).ok_or_else(|| self.gone())?;
+        self.now_of(id, record, tree, look)
+    }
+
+    /// The same of a record of this instance. Of what others made, and nobody has set since, the driver tells.
+    pub(super) fn now_of<R>(
+        &self,
+        id: NodeId,
+        record: &Record,
+        tree: &definition::State,
+        look: impl FnOnce(&Parameters) -> R,
+    ) -> Result<R, Error> {
+        if !record.is_known {
+            let label = self.tree.names.label(record.number);
+            return Err(self.unknown(&name(record.node_type(), record.number, label.as_deref())));
+        }
+        let is_others =
+            !record.is_ours && tree.find_number(id, record.number).is_some_and(|_| !tree.record(id).is_ours);
+        match is_others {
+            true => read::with_parameters(&self.tree, tree, id, look).map_err(|error| self.failed(error)),
+            false => Ok(look(&record.parameters)),
         }
     }
 
     /// The context in which a node runs in this instance; `None` for that of the definition.
-    pub(super) fn context_of(
-        &self,
-        state: &State,
-        tree: &definition::State,
-        id: NodeId,
-    ) -> Option<Arc<Context>> {
-        match state.own.get(id) {
-            Some(own) => own.context.clone(),
-            None => self.instance.context(id, &tree.node(id).context),
-        }
-    }
-
-    /// What a node does in this instance that the definition has no more; `None` if nobody knows.
-    pub(super) fn now_of_removed<'a>(
-        &self,
-        state: &'a State,
-        removed: &'a Removed,
-    ) -> Option<&'a Parameters> {
-        match (state.own.get(removed.id), &state.base) {
-            (Some(own), _) => Some(&own.parameters),
-            (None, _) if state.unknown.contains(&removed.id) => None,
-            (None, Base::Definition) => Some(&removed.parameters),
-            (None, Base::Taken(taken)) => taken.get(removed.id).map(|taken| &taken.parameters),
-            (None, Base::Unknown) => None,
-        }
-    }
-
-    /// What a node does in this instance that was not set here.
-    pub(super) fn by_base<R>(
-        &self,
-        state: &State,
-        tree: &definition::State,
-        id: NodeId,
-        look: impl FnOnce(&Parameters) -> R,
-    ) -> Result<R, Error> {
-        match &state.base {
-            _ if state.unknown.contains(&id) => Err(self.unknown(&tree.name_of(id))),
-            Base::Taken(taken) => match taken.get(id) {
-                Some(taken) => Ok(look(&taken.parameters)),
-                None => Err(self.unknown(&tree.name_of(id))),
-            },
-            Base::Unknown => Err(self.unknown(&tree.name_of(id))),
-            Base::Definition => self.instance.with(id, |then| match then {
-                Some(then) => Ok(look(then)),
-                None => {
-                    let node = tree.node(id);
-                    read::with_parameters(&self.tree, node, look).map_err(|error| self.failed(error))
-                }
-            }),
-        }
+    pub(super) fn context_of(&self, state: &State, id: NodeId) -> Option<Arc<Context>> {
+        state.contents.get(id)?.context.clone()
     }
 
     #[cold]
@@ -182,7 +150,7 @@ impl Exec {
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 
-    /// Changes a node.
+    /// Changes a node; answers with what it kept before, and keeps no more.
     ///
     /// # Safety
     /// As for [`set`](Self::set).
@@ -192,37 +160,34 @@ impl Exec {
         tree: &mut definition::State,
         id: NodeId,
         change: &mut C,
-    ) -> Result<Set, Error> {
+    ) -> Result<Option<Holds>, Error> {
         let named = change.change_context(self.tree.context());
         let is_named = named.is_some();
-        let context = named.or_else(|| self.context_of(state, tree, id));
+        let context = named.or_else(|| self.context_of(state, id));
         let at = context.as_ref().unwrap_or(self.tree.context());
         // SAFETY: as the caller vouches.
         let is_of_value = unsafe { self.put(state, tree, id, change, at) }?;
         // From here on nothing fails.
-        let Some(own) = state.own.get_mut(id) else { return Ok(Set::KeepingTheSame) };
+        let Some(record) = state.contents.get_mut(id) else { return Ok(None) };
+        (record.is_ours, record.is_known) = (true, true);
         if is_named {
-            own.context = context.clone().filter(|context| !Arc::ptr_eq(context, self.tree.context()));
+            record.context = context.clone().filter(|context| !Arc::ptr_eq(context, self.tree.context()));
         }
         // A value keeps nothing; what was kept for the one before goes.
-        if is_of_value && own.holds.is_none() && !own.has_values_of_owners {
-            return Ok(Set::KeepingTheSame);
+        let has_owners = |holds| record.parameters.has_values_of_owners(holds);
+        if is_of_value && !record.holds().is_some_and(has_owners) {
+            return Ok(None);
         }
         state.held.runs_in(at);
-        state.held.uses(&own.parameters);
+        state.held.uses(&record.parameters);
         state.uses = None;
-        tree.list_parameters(&own.parameters);
-        let now = match &own.holds {
-            Some(holds) => Holds::clone(holds),
-            None => state.held.given(id),
-        };
-        let holds = change.kept(HandedOver(now)).0;
-        if own.holds.is_none() && own.given.is_empty() && holds.is_empty() {
-            return Ok(Set::KeepingTheSame);
-        }
-        state.keeps |= !holds.is_empty();
-        let before = own.holds.replace(Box::new(holds));
-        Ok(Set::Keeping(before.filter(|before| own.holds.as_ref().is_some_and(|now| !now.is_same(before)))))
+        tree.list_parameters(&record.parameters);
+        let mut before = record.take_holds().unwrap_or_default();
+        let now = change.kept(HandedOver(before.clone())).0;
+        state.keeps |= !now.is_empty();
+        let gone = before.split_off_others(&now);
+        record.keep(now);
+        Ok(Some(gone))
     }
 
     /// Has the node do in this instance what the change says; answers whether it uses what it used before, but for values.
@@ -237,29 +202,12 @@ impl Exec {
         change: &mut C,
         at: &Arc<Context>,
     ) -> Result<bool, Error> {
-        let was_own = match self.make_own(state, tree, id) {
-            // All of a node can be set although nobody knows what it does now.
-            Err(_) if change.is_whole() => {
-                let context = self.context_of(state, tree, id);
-                let parameters = tree.node(id).parameters.clone();
-                *state.own.place(id) = Some(Own::given(parameters, context, &state.held.given(id)));
-                false
-            }
-            was_own => was_own?,
-        };
-        let State { raw, own, held, .. } = state;
-        let (Some(raw), Some(Own { parameters, context, .. })) = (raw, own.get_mut(id)) else {
-            return Err(self.gone());
-        };
+        self.find_out(state, tree, id, change.is_whole())?;
+        let State { raw: Some(raw), contents, held, .. } = state else { return Err(self.gone()) };
+        let Some(Record { parameters, context, .. }) = contents.get_mut(id) else { return Err(self.gone()) };
         let device = context.as_ref().unwrap_or(self.tree.context()).device();
         let is_elsewhere = at.device().ordinal() != device.ordinal();
-        let undo = match change.apply(parameters, at) {
-            Ok(undo) => undo,
-            Err(failure) => {
-                Self::forget_own(own, id, was_own);
-                return Err(failure);
-            }
-        };
+        let undo = change.apply(parameters, at)?;
         let checked = match undo.is_of_value() {
             true => Ok(()),
             false => self.check_changed(tree, id, undo.all(), parameters, at),
@@ -280,35 +228,33 @@ impl Exec {
             Ok(()) => Ok(undo.is_of_value()),
             Err(failure) => {
                 undo.put_back(parameters);
-                Self::forget_own(own, id, was_own);
                 Err(failure)
             }
         }
     }
 
-    /// Sees to it that what a node does is this instance's own; answers whether it was before.
+    /// Finds out what a node does that is about to be changed, if only the driver knows; refused if nobody does, unless all of it is said anew.
     #[inline]
-    pub(super) fn make_own(
+    fn find_out(
         &self,
         state: &mut State,
         tree: &definition::State,
         id: NodeId,
-    ) -> Result<bool, Error> {
-        if state.own.get(id).is_some() {
-            return Ok(true);
+        is_said_anew: bool,
+    ) -> Result<(), Error> {
+        let record = state.contents.get(id).ok_or_else(|| self.gone())?;
+        if record.is_known && record.is_ours || !record.is_known && is_said_anew {
+            return Ok(());
         }
-        let parameters = self.by_base(state, tree, id, Parameters::clone)?;
-        let context = self.context_of(state, tree, id);
-        let own = Own::given(parameters, context, &state.held.given(id));
-        *state.own.place(id) = Some(own);
-        Ok(false)
-    }
-
-    /// A node was not changed: what it does is this instance's own only if it was before.
-    #[cold]
-    fn forget_own(all: &mut ByNode<Own>, id: NodeId, was_own: bool) {
-        if !was_own {
-            all.remove(id);
+        match self.now_of(id, record, tree, Parameters::clone) {
+            Ok(told) => {
+                if let Some(record) = state.contents.get_mut(id) {
+                    (record.parameters, record.is_ours) = (told, true);
+                }
+                Ok(())
+            }
+            Err(_) if is_said_anew => Ok(()),
+            Err(failure) => Err(failure),
         }
     }
 
@@ -337,14 +283,6 @@ impl Exec {
         );
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self))
     }
-}
-
-/// A node was set.
-enum Set {
-    /// It keeps what it kept before.
-    KeepingTheSame,
-    /// It keeps this no more, if anything, and perhaps not all that it was given.
-    Keeping(Option<Box<Holds>>),
 }
 
 /// Tells the driver what nodes do: one after the other, so that those of one context enter it once.

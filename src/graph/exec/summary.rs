@@ -8,7 +8,7 @@ impl Exec {
     /// How many nodes it runs: those that the definition had then, and has no more, too.
     #[cold]
     pub(crate) fn summary(&self) -> Option<String> {
-        let state = self.tree.try_lock()?;
-        Some(in_words(count(&state, GraphId::ROOT, self.instance.born) + self.instance.removed_count()))
+        let state = self.state.try_lock()?;
+        Some(in_words(count(&state.contents, GraphId::ROOT)))
     }
 }

@@ -1,10 +1,10 @@
 //! Instances take over the parameters of another definition.
 
 use super::held::Held;
-use super::own::Base;
 use super::pairing::{self, Source};
 use super::{Exec, blamed};
 use crate::driver::sys;
+use crate::graph::contents::Contents;
 use crate::graph::definition::{self, Tree};
 use crate::graph::ids::GraphId;
 use crate::graph::{Graph, Node, conditional, refusal, relations, updatable};
@@ -164,7 +164,7 @@ impl Exec {
             let left = state.held.take_back();
             state.take_back(left);
         }
-        let (version, taken_back) = lent.end(updated.is_ok());
+        let (given, taken_back) = lent.end(updated.is_ok(), || source.contents.clone());
         if let Err(refused) = updated {
             let name = updatable::find(tree, &source);
             drop((source, state));
@@ -179,16 +179,17 @@ impl Exec {
             );
             return Err(UpdateFailure { error, reason, node, other });
         }
-        let held = Held::of(tree, &source, version);
-        let base = self.take_over(tree, source);
-        let held = held.of_nodes(&base);
-        state.base = base;
-        state.unknown.clear();
+        let held = Held::of(tree, &source, given);
+        let there = source.contents.clone();
+        let (contents, untold) = match self.taken_over(&state.contents, tree, source) {
+            Some(contents) => (contents, None),
+            None => (state.contents.forgotten(), Some(there)),
+        };
         state.uses = None;
         // The driver has set every node, also one of which nobody knew what it did. Of the change that failed nothing was kept: what is exchanged
         // is kept once all nodes use it.
         state.broken = None;
-        state.was_updated(held);
+        state.was_updated(held, contents, untold);
         self.watch_all(&mut state);
         drop(state);
         report(tree.driver(), taken_back.map_err(|error| tree.failed(error, graph.object.as_ref())));
@@ -196,26 +197,27 @@ impl Exec {
     }
 
     /// What the nodes do from now on: those of the other definition, if both list the same nodes in the same order.
-    fn take_over(&self, tree: &Arc<Tree>, mut source: MutexGuard<'_, definition::State>) -> Base {
+    fn taken_over(
+        &self,
+        own: &Contents,
+        tree: &Arc<Tree>,
+        mut source: MutexGuard<'_, definition::State>,
+    ) -> Option<Contents> {
         if Arc::ptr_eq(tree, &self.tree) {
             // Its own definition, as it is now; unless nodes took the place of others, or edges lead elsewhere.
-            let has_all = self.instance.forget_changes() && self.instance.has_edges(source.edges_edited());
+            let has_all =
+                source.contents.count() == own.count() && self.instance.has_edges(source.edges_edited());
             // What was added since may have been removed again.
             let is_same = has_all && (source.made() == self.instance.born || self.is_as_made(&mut source));
-            return if is_same { Base::Definition } else { Base::Unknown };
+            return is_same.then(|| source.contents.clone());
         }
         let there = Source::of(tree, &mut source);
         drop(source);
         let mut definition = self.tree.lock();
         // Moved into another graph since, where its nodes have other names, or lost.
-        if definition.root().is_none() {
-            return Base::Unknown;
-        }
-        let taken = there.and_then(|there| {
-            let own = pairing::outline_for(&self.tree, &mut definition, &self.instance)?;
-            Ok(there.taken_by(&own, &self.instance))
-        });
-        taken.unwrap_or(Base::Unknown)
+        definition.root()?;
+        let nodes = pairing::outline_for(&self.tree, &mut definition, &self.instance).ok()?;
+        there.ok()?.taken_by(&nodes, own, &self.instance, self.tree.context())
     }
 
     /// Whether the driver has the nodes of the definition in the order in which they were when this was instantiated.

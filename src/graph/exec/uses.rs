@@ -14,15 +14,15 @@ pub(super) struct Uses {
     objects: ByAddress<Users>,
     names: HashMap<Arc<str>, Users>,
     /// How many nodes the definition had removed by then.
-    removed: usize,
+    removals: u64,
+    /// The nodes of the instance that are among these.
+    pub(super) removed: Vec<NodeId>,
 }
 
 /// Who uses the same, in the order of the nodes' numbers, and what is known of all of them.
 pub(super) struct Users {
     all: Vec<User>,
     nodes: usize,
-    /// Whether what the nodes do is known to be the instance's own.
-    are_own: bool,
     /// Whether the driver exchanges what they use.
     can_rebind: bool,
     /// The bytes of the argument, if it has as many in each.
@@ -38,13 +38,13 @@ pub(super) struct User {
 
 impl Uses {
     /// Of a definition that has removed so many nodes.
-    pub(super) fn after(removed: usize) -> Self {
-        Self { removed, ..Self::default() }
+    pub(super) fn after(removals: u64) -> Self {
+        Self { removals, ..Self::default() }
     }
 
     /// Whether the definition has removed so many nodes.
-    pub(super) fn are_after(&self, removed: usize) -> bool {
-        self.removed == removed
+    pub(super) fn are_after(&self, removals: u64) -> bool {
+        self.removals == removals
     }
 
     pub(super) fn add(&mut self, node: NodeId, parameters: &Parameters) {
@@ -100,7 +100,7 @@ impl Uses {
 
 impl Users {
     fn new(size: u32) -> Self {
-        Self { all: Vec::new(), nodes: 0, are_own: false, can_rebind: true, size: Some(size) }
+        Self { all: Vec::new(), nodes: 0, can_rebind: true, size: Some(size) }
     }
 
     fn add(&mut self, user: User) {
@@ -114,7 +114,6 @@ impl Users {
         self.all.sort_unstable();
         self.all.dedup();
         self.nodes = self.each_node().count();
-        self.are_own &= other.are_own;
         self.can_rebind &= other.can_rebind;
     }
 
@@ -130,15 +129,6 @@ impl Users {
 
     pub(super) fn node_count(&self) -> usize {
         self.nodes
-    }
-
-    /// Whether what all of the nodes do is known to be the instance's own.
-    pub(super) fn are_own(&self) -> bool {
-        self.are_own
-    }
-
-    pub(super) fn were_made_own(&mut self) {
-        self.are_own = true;
     }
 
     /// Whether the driver exchanges what they use in all of them.

@@ -1,6 +1,5 @@
 //! When the memory of an instance's nodes is asked for, and asked for again.
 
-use super::own::Base;
 use super::watched::{Watch, Watched};
 use super::{Exec, State};
 use crate::graph::definition::{self};
@@ -26,7 +25,7 @@ impl Exec {
     fn watch_each(&self, state: &mut State, tree: &definition::State, nodes: impl Iterator<Item = NodeId>) {
         let Some(mut watched) = state.watched.take() else { return };
         for id in nodes {
-            let context = self.context_of(state, tree, id);
+            let context = self.context_of(state, id);
             let at = context.unwrap_or_else(|| Arc::clone(self.tree.context()));
             let noted = self.now(state, tree, id, |now| watched.note(&self.tree, tree, id, now, at));
             if noted.is_err() {
@@ -46,9 +45,7 @@ impl Exec {
             return;
         }
         // Nor what those do that the definition has no more, where another graph was taken over.
-        let State { own, unknown, base, .. } = &*state;
-        let is_known = |id| !matches!(base, Base::Unknown) && !unknown.contains(&id);
-        watched.nodes.retain(|id| own.get(id).is_some() || is_known(id));
+        watched.nodes.retain(|id| state.contents.get(id).is_some_and(|record| record.is_known));
         state.watched = Some(watched);
         let nodes = tree.nodes().filter(|(_, node)| node.number < self.instance.born);
         let nodes: Vec<_> = nodes.map(|(id, _)| id).collect();

@@ -32,40 +32,6 @@ pub(crate) enum For {
     Inner,
 }
 
-/// For what something is kept: a set that may have others, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct ForSet(u32);
-
-/// How many arguments a set tells apart.
-const ARGUMENTS: u32 = 24;
-
-impl ForSet {
-    fn of(all: impl Iterator<Item = For>) -> Self {
-        let mut set = Self::default();
-        all.for_each(|whose| set.add(whose));
-        set
-    }
-
-    #[inline]
-    pub(super) fn add(&mut self, whose: For) {
-        let bit = match whose {
-            For::Argument(index) => index % ARGUMENTS,
-            For::Object(slot) | For::Owner(slot) => ARGUMENTS + slot % 2,
-            For::Event => ARGUMENTS + 2,
-            For::Inner => ARGUMENTS + 3,
-        };
-        self.0 |= 1 << bit;
-    }
-
-    pub(crate) fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    pub(crate) fn intersects(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-}
-
 /// What a node keeps alive: each thing, and what it is kept for.
 #[derive(Clone, Default)]
 pub(crate) struct Holds(SmallVec<[(For, Hold); FEW]>);
@@ -73,10 +39,29 @@ pub(crate) struct Holds(SmallVec<[(For, Hold); FEW]>);
 /// How much a node keeps without allocating: a kernel and two buffers.
 const FEW: usize = 3;
 
+/// Among how many objects one is looked for that was listed already.
+const LATEST: usize = 8;
+
 impl Holds {
     /// Whether nothing is kept alive.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// What is kept for many nodes, of which none is told apart. Neighbours keep much of the same: that is listed once, and what the others
+    /// had of it goes here and now, which ends nothing.
+    pub(crate) fn of_all(all: impl Iterator<Item = Self>) -> Self {
+        let (mut listed, mut latest, mut count) = (Self::default(), [0; LATEST], 0);
+        let mut list = |object: Hold| {
+            let address = Arc::as_ptr(&object).addr();
+            if !latest.contains(&address) {
+                latest[count % LATEST] = address;
+                count += 1;
+                listed.keep(For::Inner, object);
+            }
+        };
+        all.for_each(|holds| holds.into_objects().for_each(&mut list));
+        listed
     }
 
     /// What is kept for the node as a whole.
@@ -151,11 +136,6 @@ impl Holds {
         self.0.iter().any(|(of, _)| *of == For::Argument(index))
     }
 
-    /// For what something is kept.
-    pub(crate) fn for_set(&self) -> ForSet {
-        ForSet::of(self.0.iter().map(|(whose, _)| *whose))
-    }
-
     /// For which arguments something is kept.
     pub(super) fn arguments(&self) -> impl Iterator<Item = u32> {
         self.0.iter().filter_map(|(of, _)| match of {
@@ -170,14 +150,15 @@ impl Holds {
         self.0.extend(others.0.into_iter().map(|(_, hold)| (For::Argument(index), hold)));
     }
 
-    /// Keeps one object in place of another for this. What kept the other may not be known here: the driver's graph has it.
+    /// Keeps one object in place of all that was kept for this, which is given to `gone`.
     #[inline]
-    pub(super) fn exchange(&mut self, whose: For, to: &Hold) {
+    pub(super) fn exchange(&mut self, whose: For, to: &Hold, mut gone: impl FnMut(Hold)) {
         let mut is_known = false;
         for (_, hold) in self.0.iter_mut().filter(|(of, _)| *of == whose) {
-            *hold = Arc::clone(to);
+            gone(std::mem::replace(hold, Arc::clone(to)));
             is_known = true;
         }
+        // The driver's graph keeps it, and nobody here.
         if !is_known {
             self.keep(whose, Arc::clone(to));
         }
@@ -207,13 +188,31 @@ impl Holds {
     fn has(&self, whose: For, hold: &Hold) -> bool {
         self.0.iter().any(|(of, held)| *of == whose && is_same(hold, held))
     }
-
-    /// Whether both keep the very same, so that nothing goes with one of them.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.0.len() == other.0.len() && self.0.iter().all(|(of, hold)| other.has(*of, hold))
-    }
 }
 
 fn is_same(one: &Hold, other: &Hold) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_neighbours_keep_is_listed_once() {
+        let shared: Hold = Arc::new(1_u8);
+        let own: Vec<Hold> = (0..20_u8).map(|number| Arc::new(number) as Hold).collect();
+        let nodes = own.iter().map(|own| {
+            let mut holds = Holds::of_inner(Arc::clone(&shared));
+            holds.keep(For::Argument(0), Arc::clone(own));
+            holds
+        });
+        let listed = Holds::of_all(nodes.collect::<Vec<_>>().into_iter());
+        let count =
+            |object: &Hold| listed.clone().into_objects().filter(|kept| Arc::ptr_eq(kept, object)).count();
+        assert!(own.iter().all(|own| count(own) == 1));
+        assert_eq!(count(&shared), 3, "it is found among the latest {LATEST}");
+        drop(listed);
+        assert!(own.iter().chain([&shared]).all(|object| Arc::strong_count(object) == 1));
+    }
 }

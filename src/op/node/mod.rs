@@ -60,7 +60,7 @@ pub(crate) use attributes::{AttributeChange, explain as explain_attribute};
 pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange, Undo};
 pub use copy::CopyParameters;
 pub use event::EventParameters;
-pub(crate) use holds::{For, ForSet, Hold, Holds};
+pub(crate) use holds::{For, Hold, Holds};
 #[cfg(feature = "capi")]
 pub(crate) use host_function::CFunction;
 pub use host_function::HostFunctionParameters;

@@ -1,6 +1,6 @@
 //! One object takes the place of another in what nodes use: each part keeps its offset.
 
-use super::{For, ForSet, Hold, Holds, NodeType, Parameters};
+use super::{For, Hold, Holds, NodeType, Parameters};
 use crate::context::Context;
 use crate::op::operand::Operand;
 use std::any::Any;
@@ -156,15 +156,23 @@ impl Parameters {
 }
 
 impl Holds {
-    /// Holds the new object in place of the old one, where that was changed; answers for what.
-    pub(crate) fn rebind(&mut self, of: &Parameters, to: &Hold, changed: &[u32]) -> ForSet {
+    /// Holds the new object in place of what was held for the old one, where that was changed. What else goes with that is given to `gone`.
+    pub(crate) fn rebind(
+        &mut self,
+        of: &Parameters,
+        rebinding: &Rebinding<'_>,
+        changed: &[u32],
+        gone: &mut Holds,
+    ) {
         let is_kernel = matches!(of, Parameters::Kernel(_));
-        let mut set = ForSet::default();
+        let to = rebinding.hold();
         for number in changed {
             let whose = if is_kernel { For::Argument(*number) } else { For::Object(*number) };
-            self.exchange(whose, to);
-            set.add(whose);
+            self.exchange(whose, &to, |old| {
+                if !std::ptr::addr_eq(Arc::as_ptr(&old), Arc::as_ptr(rebinding.from)) {
+                    gone.keep(For::Inner, old);
+                }
+            });
         }
-        set
     }
 }

@@ -3,9 +3,10 @@
 use super::begin::Beginning;
 use super::{Capture, keep_for_graph};
 use crate::driver::calls::graph::capture as calls;
-use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUgraph};
+use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUgraph, CUgraphNode};
 use crate::driver::{CallError, Version};
-use crate::graph::definition::{NodeState, State};
+use crate::graph::contents::Record;
+use crate::graph::definition::State;
 use crate::graph::ids::NodeId;
 use crate::graph::{Graph, GraphKind, foreign, relations, restriction, updatable};
 use crate::object::error::{Error, Status};
@@ -90,16 +91,15 @@ impl Capture {
     }
 
     /// A node does what was captured, from now on.
-    pub(super) fn takes_over(&self, state: &mut State, new: NodeState) {
-        let known = state.find(new.native).filter(|id| state.node(*id).node_type() == new.node_type());
+    pub(super) fn takes_over(&self, state: &mut State, native: CUgraphNode, new: Record) {
+        let known = state.find(native).filter(|id| state.node(*id).node_type == new.node_type());
         let Some(id) = known else { return keep_for_graph(state, self.object().id, new.attachment) };
-        state.keep_for_execs(id);
         state.list_parameters(&new.parameters);
         state.set_context(id, new.context);
-        let node = state.node_mut(id);
-        (node.parameters, node.is_ours) = (new.parameters, new.is_ours);
-        let before = std::mem::replace(&mut node.attachment, new.attachment);
-        self.last.store(node.number.wrapping_add(1), Relaxed);
+        let record = state.record_mut(id);
+        (record.parameters, record.is_ours) = (new.parameters, new.is_ours);
+        let before = std::mem::replace(&mut record.attachment, new.attachment);
+        self.last.store(record.number.wrapping_add(1), Relaxed);
         let mut parts = self.parts.lock();
         parts.taken.insert(id);
         parts.replaced.extend(before);
@@ -108,11 +108,10 @@ impl Capture {
 
 /// Somebody else has captured a node, by a call of the driver's: of what it does only the type is known. Answers with what it kept.
 fn is_others_now(state: &mut State, id: NodeId) -> Option<Attachment> {
-    state.keep_for_execs(id);
     state.set_context(id, None);
-    let node = state.node_mut(id);
-    (node.parameters, node.is_ours) = (Parameters::Plain(node.node_type()), false);
-    node.attachment.take()
+    let record = state.record_mut(id);
+    (record.parameters, record.is_ours) = (Parameters::Plain(record.node_type()), false);
+    record.attachment.take()
 }
 
 impl Beginning<'_> {
@@ -141,7 +140,7 @@ impl Beginning<'_> {
         tree.check_contexts(&state, object)?;
         let nodes = foreign::list_all(tree, &mut state, object.id)?;
         let has_graphs =
-            |id: &NodeId| matches!(state.node(*id).node_type(), NodeType::Child | NodeType::Conditional);
+            |id: &NodeId| matches!(state.node(*id).node_type, NodeType::Child | NodeType::Conditional);
         if !state.conditions.is_empty()
             || nodes.iter().any(has_graphs)
             || updatable::find(tree, &state).is_some()
