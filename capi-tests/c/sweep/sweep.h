@@ -29,12 +29,6 @@ struct swept {
   int refuses_callback;
 };
 
-/* A place for any value that comes out. */
-union sweep_room {
-  long long aligned;
-  unsigned char bytes[64];
-};
-
 static struct objects fixture;
 
 /* Memory to work on: the device's, and the program's, which is all that there is with "none". */

@@ -105,14 +105,16 @@ fn declaration(interface: &Interface, function: &Function, index: usize) -> Stri
         Shape::Read { sized: true, .. } | Shape::Filled => {
             format!("{to} place{index}; {argument} = &place{index};")
         }
+        // No larger than the header says: a sanitizer sees a byte too many.
+        Shape::Written => {
+            let to = spaced(parameter.c_type.strip_suffix('*').expect("it points somewhere").trim_end());
+            match parameter.attributes.value("bytes") {
+                Some(count) => format!("{to}place{index}[{count}]; {argument} = place{index};"),
+                None => format!("{to}place{index}; {argument} = &place{index};"),
+            }
+        }
         Shape::Read { sized: false, .. } if parameter.is_nullable() => format!("{argument} = NULL;"),
         Shape::Read { sized: false, .. } => format!("{argument} = GOOD_{to};"),
-        Shape::Written => {
-            format!(
-                "union sweep_room place{index}; {argument} = ({})(void *)&place{index};",
-                parameter.c_type
-            )
-        }
         Shape::WrittenHandle { .. } => {
             format!("{to} place{index} = ({to})NOT_NULL; {argument} = &place{index};")
         }
@@ -210,7 +212,7 @@ fn write_check(index: usize, parameter: &Parameter, several: bool, out: &mut Str
         Shape::Written => {
             writeln!(
                 out,
-                "  if (status != 0 && slot != {index}) CHECK(is_zero(a{index}, sizeof *a{index}));"
+                "  if (status != 0 && slot != {index}) CHECK(is_zero(a{index}, sizeof place{index}));"
             )
             .unwrap();
             if parameter.attributes.has("owned") {
