@@ -174,10 +174,12 @@ mod tests {
     #[test]
     fn rights_of_pages_and_gaps() {
         let map = |rights| {
-            // SAFETY: a new mapping, placed by the system.
+            // Where the system puts nothing by itself, so that nobody takes the gap.
+            let wish = 0x2000_0000_0000_usize as *mut _;
+            // SAFETY: a new mapping; a place that is taken is only a wish.
             unsafe {
                 let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-                libc::mmap(std::ptr::null_mut(), 3 * PAGE, rights, flags, -1, 0) as usize
+                libc::mmap(wish, 3 * PAGE, rights, flags, -1, 0) as usize
             }
         };
         let change = |address: usize, rights| {

@@ -343,7 +343,7 @@ fn managed_memory_of_graphs_came_with_13_0_and_needs_concurrent_access() {
 fn a_memset_after_the_free_is_refused() {
     alone("a_memset_after_the_free_is_refused", &[], || {
         let cu = with_context();
-        let (graph, mut context, mut made) = (graph(&cu), 0u64, 0);
+        let (graph, mut context, mut made) = (graph(&cu), 0u64, 0u64);
         assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
         let (node, address) = alloc_node(&cu, graph, &[], 64);
         let free = free_node(&cu, graph, &[node], address);

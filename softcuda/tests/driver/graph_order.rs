@@ -322,7 +322,7 @@ fn nodes_read_memory_when_they_run() {
         (copy[22], copy[23], copy[24]) = (4, 1, 1);
         let mut context = 0u64;
         assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
-        let mut node = 0;
+        let mut node = 0u64;
         let after = [fill];
         let arguments = [at(&mut node), graph, first(&after), 1, first(&copy), context];
         assert_eq!(cu.call("cuGraphAddMemcpyNode", &arguments), 0);

@@ -6,6 +6,7 @@ use crate::common::{
     with_context,
 };
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const INVALID_PTX: i32 = 218;
@@ -13,11 +14,14 @@ const FILE_NOT_FOUND: i32 = 301;
 const OPERATING_SYSTEM: i32 = 304;
 const PAGE: usize = 4096;
 
-/// New pages of the host's.
+/// New pages of the host's, where the system puts nothing by itself: what a test has unmapped is not taken by an allocator that maps a
+/// page now and then, as a sanitizer does.
 fn pages(count: usize) -> u64 {
+    static NEXT: AtomicUsize = AtomicUsize::new(0x2000_0000_0000);
+    let hint = NEXT.fetch_add((count + 1) * PAGE, Relaxed);
     let (rights, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a new mapping, placed by the system.
-    let pages = unsafe { libc::mmap(std::ptr::null_mut(), count * PAGE, rights, flags, -1, 0) };
+    // SAFETY: a new mapping; a place that is taken is only a wish.
+    let pages = unsafe { libc::mmap(hint as *mut _, count * PAGE, rights, flags, -1, 0) };
     assert_ne!(pages, libc::MAP_FAILED);
     pages as u64
 }

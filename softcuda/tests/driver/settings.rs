@@ -120,7 +120,11 @@ fn by_default_devices_have_half_of_what_is_free() {
             assert!(limited || count > 1 || all >= free / 4, "{all} of {free}");
         });
     }
-    alone(name, &[("SOFTCUDA_LEAKS", "0")], || {
+}
+
+#[test]
+fn a_process_that_may_map_little_has_devices() {
+    alone("a_process_that_may_map_little_has_devices", &[("SOFTCUDA_LEAKS", "0")], || {
         let limit = libc::rlimit { rlim_cur: 4 << 30, rlim_max: 4 << 30 };
         // SAFETY: limits what this process may map.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
