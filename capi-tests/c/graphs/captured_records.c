@@ -125,7 +125,9 @@ int main(void) {
   for (is_second = 0; is_second < 2; is_second++) {
     for (is_ended = 0; is_ended < 2; is_ended++) set_meanwhile(context, stream, is_second, is_ended);
   }
+  CHECK_LEAKS_BEGIN();
   destroy_meanwhile(driver, context, stream);
+  CHECK_LEAKS_END();
   CHECK_OK(cushim_stream_destroy(stream));
   CHECK_OK(cushim_context_destroy(context));
   CHECK_OK(cushim_driver_destroy(driver));

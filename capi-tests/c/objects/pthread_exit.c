@@ -70,6 +70,7 @@ static void in_each_release(void) {
   cushim_drain_item item;
   size_t count = 0;
   int i;
+  CHECK_LEAKS_BEGIN(); /* to the end of the process */
   for (i = 1; i <= 9; i++) {
     release(&ends);
     flush();
@@ -86,6 +87,7 @@ static void in_each_release(void) {
 /* All at once. */
 static void in_many_releases(void) {
   int i;
+  CHECK_LEAKS_BEGIN(); /* to the end of the process */
   for (i = 0; i < 50; i++) release(&ends);
   flush();
   CHECK(read_now(&ended) == 9 && leaked() == 41);
