@@ -11,6 +11,8 @@ use crate::common::streams::{
 use crate::common::{Library, alone, at, everywhere, first, with_context};
 use std::ffi::c_void;
 use std::sync::Barrier;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::{Duration, Instant};
 
 /// Numbers that repeat, for graphs of no particular form.
@@ -296,13 +298,13 @@ fn operations_on_values_keep_their_order() {
         let word = memory.as_mut_ptr().cast::<u32>();
         let begin = Instant::now();
         // SAFETY: page-locked memory, which the driver reads and writes as a whole word.
-        while unsafe { word.read_volatile() } != 2 {
+        while unsafe { AtomicU32::from_ptr(word) }.load(Acquire) != 2 {
             assert_eq!(query(&cu, stream), NOT_READY);
             assert!(begin.elapsed() < Duration::from_secs(20));
         }
         assert!(log.numbers().is_empty());
         // SAFETY: as above.
-        unsafe { word.write_volatile(3) };
+        unsafe { AtomicU32::from_ptr(word) }.store(3, Release);
         assert_eq!(synchronize(&cu, stream), 0);
         assert_eq!(log.numbers(), [1]);
     });
