@@ -49,6 +49,9 @@ const CPP_VERSIONS: &[&str] = &["11.4", "12.4", ONE_VERSION];
 /// One version of the older ABIs, and the newest.
 const OLD_AND_NEW: &[&str] = &["11.4", ONE_VERSION];
 
+/// A program in which work uses the same memory without an order fails.
+const RACES: &[(&str, &str)] = &[("SOFTCUDA_CHECK", "races"), ("SOFTCUDA_CHECK_EXIT", "7")];
+
 /// Programs that need a driver of a certain state, or meet more than usual on one: under each version, with these variables.
 const CONDITIONS: &[Condition] = &[
     Condition("softcuda/no_device", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "0")]),
@@ -96,6 +99,15 @@ const CONDITIONS: &[Condition] = &[
     Condition("managed/managed", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
     Condition("managed/batches", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
     Condition("managed/attached", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
+    // Everything that they do is ordered.
+    Condition("memory/memory", &[ONE_VERSION], RACES),
+    Condition("memory/batch_copy", &[ONE_VERSION], RACES),
+    Condition("memory/memory_operations", &[ONE_VERSION], RACES),
+    Condition("memory/virtual_memory", &[ONE_VERSION], RACES),
+    Condition("memory/reservations", &[ONE_VERSION], RACES),
+    Condition("memory/resources", &[ONE_VERSION], RACES),
+    Condition("memory/dlpack", &[ONE_VERSION], RACES),
+    Condition("graphs/cloned", &[ONE_VERSION], RACES),
 ];
 
 /// Programs for which calls of the driver fail. What their functions return then is no proof that they would of themselves.
