@@ -45,6 +45,8 @@ typedef int32_t cushim_builder_kind;
 typedef int32_t cushim_builder_state;
 typedef int32_t cushim_capture_mode;
 typedef int32_t cushim_child_ownership;
+typedef int32_t cushim_code_kind;
+typedef int32_t cushim_compile_flags;
 typedef int32_t cushim_condition_flags;
 typedef int32_t cushim_conditional_kind;
 typedef int32_t cushim_context_kind;
@@ -98,6 +100,7 @@ typedef struct cushim_resource_s *cushim_resource;
 typedef struct cushim_buffer_s *cushim_buffer;
 typedef struct cushim_allocation_s *cushim_allocation;
 typedef struct cushim_reservation_s *cushim_reservation;
+typedef struct cushim_program_s *cushim_program;
 typedef struct cushim_library_s *cushim_library;
 typedef struct cushim_kernel_s *cushim_kernel;
 typedef struct cushim_graph_s *cushim_graph;
@@ -292,6 +295,15 @@ enum {
 };
 enum {
   CUSHIM_DESCRIPTOR_BYTES = 160
+};
+enum {
+  CUSHIM_CODE_DEFAULT = 0,
+  CUSHIM_CODE_PTX = 1,
+  CUSHIM_CODE_CUBIN = 2,
+  CUSHIM_CODE_LTO_IR = 3
+};
+enum {
+  CUSHIM_COMPILE_UNCACHED = 1
 };
 enum {
   CUSHIM_LIBRARY_LINE_INFO = 1,
@@ -768,6 +780,9 @@ typedef struct cushim_device_pool_options cushim_device_pool_options;
 typedef struct cushim_pinned_options cushim_pinned_options;
 typedef struct cushim_resource_functions cushim_resource_functions;
 typedef struct cushim_dlpack_options cushim_dlpack_options;
+typedef struct cushim_compile_header cushim_compile_header;
+typedef struct cushim_compile_options cushim_compile_options;
+typedef struct cushim_program_properties cushim_program_properties;
 typedef struct cushim_jit_option cushim_jit_option;
 typedef struct cushim_library_options cushim_library_options;
 typedef struct cushim_arg cushim_arg;
@@ -967,6 +982,33 @@ struct cushim_dlpack_options {
   const int64_t *shape;
   size_t dimensions;
   uint64_t offset;
+};
+struct cushim_compile_header {
+  const char *name;
+  const char *text;
+};
+struct cushim_compile_options {
+  size_t struct_size;
+  cushim_code_kind kind;
+  uint32_t flags;
+  const char *name;
+  const char *compiler;
+  const char *const *options;
+  size_t option_count;
+  const cushim_compile_header *headers;
+  size_t header_count;
+  size_t header_stride;
+  const char *const *name_expressions;
+  size_t name_expression_count;
+};
+struct cushim_program_properties {
+  size_t struct_size;
+  cushim_code_kind kind;
+  int32_t was_cached;
+  size_t size;
+  uint32_t compiler_version;
+  uint32_t reserved;
+  char architecture[32];
 };
 struct cushim_jit_option {
   CUjit_option option;
@@ -1387,8 +1429,17 @@ cushim_status cushim_resource_import(cushim_device device, const void *descripto
 cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_t size);
 cushim_status cushim_buffer_import(cushim_resource resource, cushim_stream stream, const void *descriptor, size_t size, cushim_buffer *buffer);
 cushim_status cushim_buffer_open(cushim_context context, cushim_stream stream, const void *descriptor, size_t size, cushim_buffer *buffer);
+cushim_status cushim_program_compile(cushim_device device, const char *source, const cushim_compile_options *options, cushim_program *program);
+cushim_status cushim_driver_find_compiler(cushim_driver driver, uint32_t *version, char *buffer, size_t size, size_t *needed);
+cushim_status cushim_program_ref(cushim_program program, cushim_program *reference);
+cushim_status cushim_program_destroy(cushim_program program);
+cushim_status cushim_program_get_properties(cushim_program program, cushim_program_properties *properties);
+cushim_status cushim_program_get_code(cushim_program program, void *code, size_t size, size_t *needed);
+cushim_status cushim_program_get_log(cushim_program program, char *buffer, size_t size, size_t *needed);
+cushim_status cushim_program_get_name(cushim_program program, const char *expression, char *buffer, size_t size, size_t *needed);
 cushim_status cushim_library_load(cushim_context context, const void *image, size_t size, const cushim_library_options *options, cushim_library *library);
 cushim_status cushim_library_load_file(cushim_context context, const char *path, const cushim_library_options *options, cushim_library *library);
+cushim_status cushim_library_load_program(cushim_context context, cushim_program program, const cushim_library_options *options, cushim_library *library);
 cushim_status cushim_library_ref(cushim_library library, cushim_library *reference);
 cushim_status cushim_library_destroy(cushim_library library);
 cushim_status cushim_library_get_context(cushim_library library, cushim_context *context);

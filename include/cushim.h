@@ -204,9 +204,13 @@
  * To exchange tensors with other libraries:
  *   cushim_buffer_export_dlpack, cushim_buffer_import_dlpack
  *
+ * To compile CUDA C++:
+ *   cushim_program_compile, cushim_driver_find_compiler, cushim_program_get_properties, cushim_program_get_code,
+ *   cushim_program_get_log, cushim_program_get_name
+ *
  * To load code:
- *   cushim_library_load, cushim_library_load_file, cushim_library_get_context, cushim_library_get_log,
- *   cushim_library_native, cushim_library_native_module, cushim_library_get_kernel_count,
+ *   cushim_library_load, cushim_library_load_file, cushim_library_load_program, cushim_library_get_context,
+ *   cushim_library_get_log, cushim_library_native, cushim_library_native_module, cushim_library_get_kernel_count,
  *   cushim_library_get_kernel_name
  *
  * To use variables of loaded code:
@@ -691,6 +695,35 @@ typedef int32_t cushim_virtual_access;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
+/* In which form code is. */
+enum cushim_code_kind
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* What is best for the device: a cubin, or PTX on softcuda, and where the compiler is older than the device. */
+  CUSHIM_CODE_DEFAULT = 0,
+  /*
+   * Text that the driver compiles when it is loaded: for devices of the architecture and newer ones, and for drivers
+   * of the compiler's CUDA version and newer ones.
+   */
+  CUSHIM_CODE_PTX = 1,
+  /*
+   * Machine code: for devices of one major compute capability, and for drivers of the compiler's CUDA major version
+   * and newer ones.
+   */
+  CUSHIM_CODE_CUBIN = 2,
+  /* The compiler's intermediate form, which is not loaded but linked (a compiler of CUDA 12.0 or newer). */
+  CUSHIM_CODE_LTO_IR = 3
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_code_kind cushim_code_kind;
+#else
+typedef int32_t cushim_code_kind;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
 /* In which domain the fences of a kernel hold. Driver 12.0. */
 enum cushim_memory_sync_domain
 #if CUSHIM_TYPED_ENUMS
@@ -1153,6 +1186,23 @@ typedef int32_t cushim_descriptor_size;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
+/* Flags of `cushim_compile_options`. */
+enum cushim_compile_flags
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* Neither take code from disk nor keep it there. */
+  CUSHIM_COMPILE_UNCACHED = 1
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_compile_flags cushim_compile_flags;
+#else
+typedef int32_t cushim_compile_flags;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
 /* Flags of `cushim_library_options`, for PTX. */
 enum cushim_library_flags
 #if CUSHIM_TYPED_ENUMS
@@ -1324,6 +1374,9 @@ typedef struct cushim_library_s cushim_library_s;
 
 /* Never given a body. */
 typedef struct cushim_node_s cushim_node_s;
+
+/* Never given a body. */
+typedef struct cushim_program_s cushim_program_s;
 
 /* Never given a body. */
 typedef struct cushim_reservation_s cushim_reservation_s;
@@ -1861,6 +1914,77 @@ typedef struct cushim_dlpack_options {
   /* Bytes before the first element. */
   uint64_t offset;
 } cushim_dlpack_options;
+
+/* A header that a source includes. */
+typedef struct cushim_compile_header {
+  /* The name by which it is included. */
+  const char *name;
+  /* Its text, in UTF-8. */
+  const char *text;
+} cushim_compile_header;
+
+/* Options of `cushim_program_compile`. Zero means the default. */
+typedef struct cushim_compile_options {
+  /* Bytes of this struct, `sizeof(cushim_compile_options)`. */
+  size_t struct_size;
+  /* In which form the code is to be. */
+  cushim_code_kind kind;
+  /* @field[flags(cushim_compile_flags)] Flags. */
+  uint32_t flags;
+  /* What messages of the compiler call the source; NULL means "source.cu". */
+  const char *name;
+  /*
+   * The path of the compiler, a library; NULL means the one that
+   * `cushim_driver_find_compiler` finds.
+   */
+  const char *compiler;
+  /*
+   * Options of NVRTC's, such as "--std=c++17"; NULL if there are none. One that
+   * names an architecture takes the place of the device's.
+   */
+  const char *const *options;
+  /* The number of options. */
+  size_t option_count;
+  /* Headers that the source includes by name; NULL if there are none. */
+  const struct cushim_compile_header *headers;
+  /* The number of headers. */
+  size_t header_count;
+  /* Bytes from one header to the next; 0 means `sizeof(cushim_compile_header)`. */
+  size_t header_stride;
+  /*
+   * Kernels and variables as C++ names them, such as "scale<float>";
+   * NULL if there are none. The compiler instantiates templates that are named.
+   */
+  const char *const *name_expressions;
+  /* The number of name expressions. */
+  size_t name_expression_count;
+} cushim_compile_options;
+
+/*
+ * CUDA C++ that was compiled: code, what the compiler said, and the names that it gave. It belongs to no context, and
+ * needs the compiler no more.
+ *
+ * @driver any
+ */
+typedef struct cushim_program_s *cushim_program;
+
+/* What a program is. */
+typedef struct cushim_program_properties {
+  /* In: bytes of the caller's struct, `sizeof(cushim_program_properties)`. Out: bytes written. */
+  size_t struct_size;
+  /* In which form the code is. */
+  cushim_code_kind kind;
+  /* Whether it was taken from disk: 1 or 0. */
+  int32_t was_cached;
+  /* Bytes of the code. */
+  size_t size;
+  /* The CUDA version of the compiler: 12080 is CUDA 12.8. */
+  uint32_t compiler_version;
+  /* Zero. */
+  uint32_t reserved;
+  /* The architecture that it was compiled for, as NVRTC names it: "sm_90", or "compute_90" for PTX. */
+  char architecture[32];
+} cushim_program_properties;
 
 /* An option of the driver's compiler for which `cushim_library_options` has no member. */
 typedef struct cushim_jit_option {
@@ -5163,6 +5287,112 @@ cushim_status cushim_buffer_open(cushim_context context,
                                  cushim_buffer *buffer);
 
 /*
+ * Compiles CUDA C++ for a device with NVRTC, NVIDIA's compiler as a library, which is loaded now, if it was not
+ * before. Nothing else of a CUDA toolkit is needed; headers of CUDA's, such as cuda_fp16.h, are found where they are
+ * beside the compiler. `cushim_library_load_program` loads what came of it.
+ *
+ * What was compiled before, of the same source with the same options by the same compiler for the same architecture,
+ * is taken from disk: from the folder that `CUSHIM_CACHE` names, or else `$XDG_CACHE_HOME/cushim` or
+ * `~/.cache/cushim`; `CUSHIM_CACHE=off` keeps nothing. Several processes may use the folder. A source that includes
+ * files of its own is compiled each time; headers in the options are no files.
+ *
+ * @param[in] device The device.
+ * @param[in] source The source, in UTF-8.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] program The program.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a source with errors, of which `driver_log` of the error has all that
+ *   the compiler says, for options that the compiler does not know, and for texts that are not UTF-8;
+ *   `CUSHIM_ERROR_UNSUPPORTED` if there is no compiler whose code the driver takes, where the message says what to
+ *   install, or the compiler does not know the device.
+ * @driver any
+ */
+cushim_status cushim_program_compile(cushim_device device,
+                                     const char *source,
+                                     const struct cushim_compile_options *options,
+                                     cushim_program *program);
+
+/*
+ * Finds the compiler that `cushim_program_compile` uses for devices of a driver, and loads it: the library that
+ * `CUSHIM_NVRTC` names, or else the newest that is found and whose code the driver takes. It is looked for by name,
+ * as the loader does; in the Python packages `nvidia-cuda-nvrtc-cu12` and `nvidia-cuda-nvrtc` of the environment;
+ * and in CUDA toolkits.
+ *
+ * @param[in] driver The driver.
+ * @param[out, nullable] version Receives the CUDA version of the compiler: 12080 is CUDA 12.8.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the path of the library.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that the whole path takes.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if none is found; the message says what to install, and what was tried.
+ * @driver any
+ */
+cushim_status cushim_driver_find_compiler(cushim_driver driver,
+                                          uint32_t *version,
+                                          char *buffer,
+                                          size_t size,
+                                          size_t *needed);
+
+/*
+ * Returns one more owning handle of a program.
+ *
+ * @param[in] program The program.
+ * @param[out, owned] reference The new handle.
+ */
+cushim_status cushim_program_ref(cushim_program program, cushim_program *reference);
+
+/*
+ * Destroys an owning handle of a program. Libraries that were loaded from it stay as they are.
+ *
+ * @param[in, ended, nullable] program The handle; NULL does nothing.
+ */
+cushim_status cushim_program_destroy(cushim_program program);
+
+/*
+ * Tells what a program is: in which form its code is, for which architecture and by which compiler.
+ *
+ * @param[in] program The program.
+ * @param[inout] properties Receives the properties.
+ */
+cushim_status cushim_program_get_properties(cushim_program program, struct cushim_program_properties *properties);
+
+/*
+ * Copies the code of a program: PTX without a NUL, or the bytes of a cubin or of LTO IR.
+ *
+ * @param[in] program The program.
+ * @param[out, bytes(size), nullable_if_zero(size)] code Receives the code.
+ * @param[in] size Bytes of the room: at least the code's, or 0 to learn only how many those are.
+ * @param[out, nullable] needed Receives the bytes of the code.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for room that the code does not fit in.
+ */
+cushim_status cushim_program_get_code(cushim_program program, void *code, size_t size, size_t *needed);
+
+/*
+ * Copies what the compiler said of a program: warnings.
+ *
+ * @param[in] program The program.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the messages; "" if there are none.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that all messages take.
+ */
+cushim_status cushim_program_get_log(cushim_program program, char *buffer, size_t size, size_t *needed);
+
+/*
+ * Copies the name that a kernel or variable has in the code of a program. `cushim_kernel_create` and
+ * `cushim_library_get_global` take the expression itself, in libraries that were loaded from the program.
+ *
+ * @param[in] program The program.
+ * @param[in] expression One of the name expressions that the program was compiled with.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that the whole name takes.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an expression that the program was not compiled with.
+ */
+cushim_status cushim_program_get_name(cushim_program program,
+                                      const char *expression,
+                                      char *buffer,
+                                      size_t size,
+                                      size_t *needed);
+
+/*
  * Loads code: PTX, a cubin or a fatbin, which is recognised by its bytes. PTX is compiled during the call, not at
  * the first launch; the compiler's messages are in `driver_log` of the error.
  *
@@ -5198,6 +5428,22 @@ cushim_status cushim_library_load_file(cushim_context context,
                                        const char *path,
                                        const struct cushim_library_options *options,
                                        cushim_library *library);
+
+/*
+ * Loads the code of a program, as `cushim_library_load` does. The library's kernels and variables can be named by the
+ * name expressions of the program, too.
+ *
+ * @param[in] context The context.
+ * @param[in] program The program, which may be destroyed afterwards.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] library The library.
+ * @errors as `cushim_library_load`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a program of LTO IR.
+ * @driver any
+ */
+cushim_status cushim_library_load_program(cushim_context context,
+                                          cushim_program program,
+                                          const struct cushim_library_options *options,
+                                          cushim_library *library);
 
 /*
  * Returns one more owned handle of a library.

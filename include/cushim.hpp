@@ -75,6 +75,7 @@
 #include "cushim/virtual_memory.hpp"
 #include "cushim/managed.hpp"
 #include "cushim/launch.hpp"
+#include "cushim/program.hpp"
 #include "cushim/kernel.hpp"
 #include "cushim/node.hpp"
 #include "cushim/graph.hpp"

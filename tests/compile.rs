@@ -73,7 +73,8 @@ fn compile(source: &Source) -> Result<Compiled, Error> {
 }
 
 fn load(compiled: &Compiled, name: &str) -> Arc<Kernel> {
-    let library = Library::load(&context(), compiled.image(), &LoadOptions::default()).expect("it loads");
+    let library = Library::load(&context(), compiled.image().expect("no LTO IR"), &LoadOptions::default())
+        .expect("it loads");
     library.kernel(name).expect("it is there")
 }
 

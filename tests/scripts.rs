@@ -22,8 +22,15 @@ fn name(script: &Path) -> &str {
 
 /// What the script needs on its command line before it does anything.
 fn arguments(script: &Path, folder: &Path) -> Option<PathBuf> {
-    let takes_a_folder =
-        ["fetch-drivers.sh", "fetch-headers.sh", "gpu-pack.sh", "install.sh", "release.sh", "wheel.sh"];
+    let takes_a_folder = [
+        "fetch-drivers.sh",
+        "fetch-headers.sh",
+        "fetch-nvrtc.sh",
+        "gpu-pack.sh",
+        "install.sh",
+        "release.sh",
+        "wheel.sh",
+    ];
     takes_a_folder.contains(&name(script)).then(|| folder.join("made"))
 }
 

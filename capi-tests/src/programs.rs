@@ -324,7 +324,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The folders whose programs other tests run, or scripts: `c/README.md` says which.
-    const ELSEWHERE: &[&str] = &["corpus", "forms", "gpu", "headers", "linking", "names", "pages"];
+    const ELSEWHERE: &[&str] = &["compile", "corpus", "forms", "gpu", "headers", "linking", "names", "pages"];
 
     #[test]
     fn no_program_is_forgotten() {

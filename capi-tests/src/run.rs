@@ -1,11 +1,14 @@
 //! Runs programs on a driver.
 
+use crate::build::{Build, Link};
 use crate::libraries::library;
+use crate::repository;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// The driver that a program finds in its environment.
@@ -35,6 +38,16 @@ impl fmt::Display for Driver<'_> {
     }
 }
 
+/// An NVRTC as old as the oldest driver, whose sources are PTX.
+fn nvrtc() -> &'static Path {
+    static FAKE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let build = Build::of(&repository("tests/fakes/nvrtc.c")).link(Link::Without);
+        let build = build.option("-DVERSION=11040").option("-DOLDEST_ONLY=0");
+        build.plug_in().unwrap_or_else(|error| panic!("{error}"))
+    });
+    &FAKE
+}
+
 /// One run of a program.
 pub struct Run {
     command: Command,
@@ -59,7 +72,8 @@ const MEMORY: &str = "1G";
 impl Run {
     /// Of the program, on the driver, and with no other variable that steers anything.
     ///
-    /// `CHECK_VERSION` tells the program the number of the version that it is to find.
+    /// `CHECK_VERSION` tells the program the number of the version that it is to find. What it finds as NVRTC takes PTX for CUDA C++, and
+    /// keeps nothing on disk.
     ///
     /// # Panics
     /// If softcuda cannot be that version.
@@ -68,6 +82,7 @@ impl Run {
         for name in STEERING {
             command.env_remove(name);
         }
+        command.env("CUSHIM_NVRTC", nvrtc()).env("CUSHIM_CACHE", "off");
         match driver {
             Driver::Shell(version) => {
                 let shell = softcuda::shell_path(version).expect("softcuda has a shell of each version");

@@ -23,6 +23,12 @@ struct driver_options {
   bool getter_v1 = false;
 };
 
+// The compiler of CUDA C++ that is found for a driver: 12080 is NVRTC of CUDA 12.8.
+struct found_compiler {
+  std::uint32_t version;
+  std::string path;
+};
+
 // An open driver.
 class driver_ref : public detail::ref<cushim_driver> {
  public:
@@ -68,6 +74,17 @@ class driver_ref : public detail::ref<cushim_driver> {
   [[nodiscard]] result<cushim_symbol> get_symbol(std::size_t index,
                                                  cushim_table_kind kind = CUSHIM_TABLE_LEGACY_STREAM) const {
     return detail::ask_struct<cushim_symbol>(cushim_driver_get_symbol, get(), index, kind);
+  }
+  // Finds the compiler that program::compile uses; an error says what to install.
+  [[nodiscard]] result<found_compiler> find_compiler() const {
+    found_compiler found{};
+    std::size_t needed = 0;
+    cushim_status status = cushim_driver_find_compiler(get(), &found.version, nullptr, 0, &needed);
+    found.path.resize(needed);
+    if (status == CUSHIM_SUCCESS)
+      status = cushim_driver_find_compiler(get(), nullptr, found.path.data(), found.path.size(), nullptr);
+    found.path.resize(std::strlen(found.path.c_str()));
+    return detail::give(status, std::move(found));
   }
   // How many releases that no call could report have failed.
   [[nodiscard]] result<std::uint64_t> unreported_errors() const {

@@ -253,6 +253,12 @@ class [[nodiscard]] library
                                             const library_options &options = {}) {
     return load_bytes(context, ptx, ptx != nullptr ? std::strlen(ptx) : 0, options);
   }
+  // CUDA C++ that was compiled. Name expressions name its kernels and variables, too.
+  [[nodiscard]] static result<library> load(context_ref context, program_ref program,
+                                            const library_options &options = {}) {
+    const cushim_library_options raw = raw_of(options);
+    return detail::ask<library, cushim_library>(cushim_library_load_program, context.get(), program.get(), &raw);
+  }
   // From a file, whose path is in UTF-8.
   [[nodiscard]] static result<library> load_file(context_ref context, detail::c_string path,
                                                  const library_options &options = {}) {

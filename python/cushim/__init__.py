@@ -40,6 +40,7 @@ from ._kernel import Kernel, Library, launch
 from ._managed import Location, ManagedBuffer
 from ._memory import Buffer, Resource, View
 from ._memory_operations import MemoryOperation
+from ._program import Program, compile
 from ._region import Region
 from ._registration import Registration
 from ._stream import CURRENT, Stream, current_stream
@@ -71,7 +72,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "CURRENT", "Allocation", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound",
     "Event", "Exec", "Exported", "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library",
-    "Location", "ManagedBuffer", "MemoryOperation", "Node", "OutOfMemory", "Parameter", "Part", "Pointer", "Region",
-    "Registration", "Reservation", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "current_stream", "drain",
+    "Location", "ManagedBuffer", "MemoryOperation", "Node", "OutOfMemory", "Parameter", "Part", "Pointer", "Program", "Region",
+    "Registration", "Reservation", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "compile", "current_stream", "drain",
     "drain_fd", "flush", "launch", "log_to_logging",
 ]

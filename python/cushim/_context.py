@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._endpoint import Pair, pattern, target
-from ._handles import ContextBase, StreamBase
+from ._handles import ContextBase, ProgramBase, StreamBase
 from ._object import check, failure, ffi, lib, made, owned, perhaps, sized
 from ._region import Rows, Sides
 
@@ -151,12 +151,14 @@ class Context(ContextBase, of=True):
             check(lib.cushim_context_fill_2d(self._h, *rows.all))
 
     def load(self, image: Any, flags: int = 0, max_registers: int = 0) -> Library:
-        """Loads code: PTX (`str` or `bytes`), a cubin or a fatbin. `flags` are `LibraryFlags`."""
+        """Loads code: PTX (`str` or `bytes`), a cubin or a fatbin, or what `cushim.compile` made. `flags` are `LibraryFlags`."""
+        options = sized("cushim_library_options")
+        options.flags, options.max_registers = flags, max_registers
+        if isinstance(image, ProgramBase):
+            return made("library", lib.cushim_library_load_program, self._h, image._h, options)
         if isinstance(image, str):
             image = image.encode()
         data = ffi.from_buffer(image)
-        options = sized("cushim_library_options")
-        options.flags, options.max_registers = flags, max_registers
         return made("library", lib.cushim_library_load, self._h, data, len(data), options)
 
     def load_file(self, path: Any, flags: int = 0, max_registers: int = 0) -> Library:

@@ -6,7 +6,7 @@ import uuid
 
 from ._errors import Unsupported
 from ._handles import DeviceBase, DriverBase
-from ._object import borrowed, check, failure, ffi, found, handle, lib, made, owned, sized, text
+from ._object import borrowed, check, failure, ffi, found, handle, lib, made, owned, sized, text, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +77,13 @@ class Driver(DriverBase, of=True):
                 return None
             raise error
         return int(ffi.cast("uintptr_t", place[0]))
+
+    def find_compiler(self) -> Tuple[Tuple[int, int], str]:
+        """The CUDA version of the compiler that `cushim.compile` uses, such as (12, 8), and its path. Where none is found, the
+        `Unsupported` that is raised says what to install."""
+        version = ffi.new("uint32_t *")
+        path = text_of(lib.cushim_driver_find_compiler, self._h, version)
+        return (version[0] // 1000, version[0] % 1000 // 10), path
 
     @property
     def candidates(self) -> List[Candidate]:

@@ -438,6 +438,28 @@ class DescriptorSize(IntEnum):
     """Bytes of a descriptor of an event, a pool or a buffer."""
 
 
+class CodeKind(IntEnum):
+    """`code_kind`. In which form code is."""
+
+    DEFAULT = 0
+    """What is best for the device: a cubin, or PTX on softcuda, and where the compiler is older than the device."""
+    PTX = 1
+    """Text that the driver compiles when it is loaded: for devices of the architecture and newer ones, and for
+    drivers of the compiler's CUDA version and newer ones."""
+    CUBIN = 2
+    """Machine code: for devices of one major compute capability, and for drivers of the compiler's CUDA major
+    version and newer ones."""
+    LTO_IR = 3
+    """The compiler's intermediate form, which is not loaded but linked (a compiler of CUDA 12.0 or newer)."""
+
+
+class CompileFlags(IntFlag):
+    """`compile_flags`. Flags of `compile_options`."""
+
+    UNCACHED = 1
+    """Neither take code from disk nor keep it there."""
+
+
 class LibraryFlags(IntFlag):
     """`library_flags`. Flags of `library_options`, for PTX."""
 
@@ -1068,6 +1090,8 @@ __all__ = [
     "BuilderState",
     "CaptureMode",
     "ChildOwnership",
+    "CodeKind",
+    "CompileFlags",
     "ConditionFlags",
     "ConditionalKind",
     "ContextKind",

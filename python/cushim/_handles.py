@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, List, Optional, Tuple
 
     from . import (Allocation, Buffer, Condition, Context, Device, Driver, Event, Exec, Graph, Kernel, Library, Node,
-        Reservation, Resource, Stream)
+        Program, Reservation, Resource, Stream)
     from ._capture import Capture as Builder
     from ._enums import *
     from ._records import *
@@ -623,6 +623,26 @@ class ReservationBase(Object):
         one, has done its work so far. Unmapping itself does not wait: other work that uses the memory must be
         done."""
         check(lib.cushim_reservation_unmap(self._h, perhaps(stream, StreamBase, "stream"), offset, bytes))
+
+
+class ProgramBase(Object):
+    """CUDA C++ that was compiled: code, what the compiler said, and the names that it gave. It belongs to no
+    context, and needs the compiler no more."""
+
+    __slots__ = ()
+    _kind = "program"
+
+    @property
+    def properties(self) -> ProgramProperties:
+        """Tells what a program is: in which form its code is, for which architecture and by which compiler."""
+        properties = sized("cushim_program_properties")
+        check(lib.cushim_program_get_properties(self._h, properties))
+        return _records().ProgramProperties(properties)
+
+    @property
+    def log(self) -> str:
+        """Copies what the compiler said of a program: warnings."""
+        return text_of(lib.cushim_program_get_log, self._h)
 
 
 class LibraryBase(Object):

@@ -49,6 +49,6 @@ def _number(value: int, kind: str) -> Any:
 def _plain(value: Any) -> Any:
     """A text, an address, or a list, of what is no number."""
     kind = ffi.typeof(value)
-    if kind.kind == "pointer" and kind.item.cname == "char":
+    if kind.kind in ("pointer", "array") and kind.item.cname == "char":
         return ffi.string(value).decode("utf-8", "replace") if value else ""
     return int(ffi.cast("uintptr_t", value))

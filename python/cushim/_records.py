@@ -146,6 +146,22 @@ class MemoryProperties(Record):
     """1 if it is allocated and freed in stream order, which requires a stream."""
 
 
+class ProgramProperties(Record):
+    """What a program is."""
+
+    __slots__ = ("kind", "was_cached", "size", "compiler_version", "architecture",)
+    kind: CodeKind
+    """In which form the code is."""
+    was_cached: bool
+    """Whether it was taken from disk: 1 or 0."""
+    size: int
+    """Bytes of the code."""
+    compiler_version: int
+    """The CUDA version of the compiler: 12080 is CUDA 12.8."""
+    architecture: str
+    """The architecture that it was compiled for, as NVRTC names it: "sm_90", or "compute_90" for PTX."""
+
+
 class GraphMemory(Record):
     """How much memory the allocation nodes of a device's graphs have, in bytes."""
 
@@ -165,5 +181,6 @@ __all__ = [
     "GraphMemory",
     "MemoryProperties",
     "PointerAttributes",
+    "ProgramProperties",
     "Symbol",
 ]

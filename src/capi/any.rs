@@ -3,6 +3,7 @@
 //! @header cushim.h
 //! @task name objects and compare handles
 
+use super::compile::ProgramObject;
 use super::driver_object::{self, DriverObject};
 use super::error::{call, cushim_status};
 use super::handles::{enter_anywhere, get, refusal};
@@ -260,6 +261,8 @@ fn described(guard: &Guard, token: Token) -> String {
         (!kernel.name().is_empty()).then(|| kernel.name().to_owned())
     } else if let Some(library) = guard.find::<Library>(token) {
         Some(format!("in {}", library.context()))
+    } else if let Some(program) = guard.find::<ProgramObject>(token) {
+        Some(program.compiled().to_string())
     } else if let Some(resource) = guard.find::<Resource>(token) {
         return format!("{}{borrowed}", *resource);
     } else {

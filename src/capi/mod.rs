@@ -43,6 +43,7 @@ pub mod virtual_memory;
 pub mod dlpack;
 pub mod sharing;
 
+pub mod compile;
 pub mod kernel;
 
 pub mod graph;

@@ -75,8 +75,23 @@ pub(super) unsafe fn array<T: Copy>(
     stride: usize,
     what: &str,
 ) -> Result<impl Iterator<Item = T>, Error> {
+    // SAFETY: as the caller vouches.
+    unsafe { array_of_at_most(pointer::MOST_ATTRIBUTES, first, count, stride, what) }
+}
+
+/// The same of at most so many structs.
+///
+/// # Safety
+/// As for [`array`].
+pub(super) unsafe fn array_of_at_most<T: Copy>(
+    most: usize,
+    first: *const T,
+    count: usize,
+    stride: usize,
+    what: &str,
+) -> Result<impl Iterator<Item = T>, Error> {
     let stride = if stride == 0 { size_of::<T>() } else { stride };
-    pointer::check_array(first, count, pointer::MOST_ATTRIBUTES, what)?;
+    pointer::check_array(first, count, most, what)?;
     check_stride::<T>(stride, size_of::<T>(), what)?;
     // SAFETY: each element is aligned, and the caller vouches for the rest.
     Ok((0..count).map(move |index| unsafe { first.byte_add(index * stride).read() }))

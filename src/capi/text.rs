@@ -52,9 +52,22 @@ pub(super) unsafe fn required<'a>(text: *const c_char, what: &str) -> Result<Cow
 /// # Safety
 /// As [`given`].
 pub(super) unsafe fn bytes<'a>(text: *const c_char, what: &str) -> Result<&'a CStr, Error> {
+    // SAFETY: as the caller vouches.
+    unsafe { bytes_of_at_most(MOST, text, what) }
+}
+
+/// The same of at most so many bytes, its NUL not counted.
+///
+/// # Safety
+/// As [`of_at_most`].
+pub(super) unsafe fn bytes_of_at_most<'a>(
+    most: usize,
+    text: *const c_char,
+    what: &str,
+) -> Result<&'a CStr, Error> {
     pointer::check(text, what)?;
     // SAFETY: as the caller vouches.
-    unsafe { c_text(MOST, text, what) }
+    unsafe { c_text(most, text, what) }
 }
 
 /// # Safety

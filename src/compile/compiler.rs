@@ -1,12 +1,12 @@
 //! NVRTC that was found, and what it compiles.
 
 use super::cache::{self, Entry};
+use super::compiled::{CodeKind, Compiled, Target};
 use super::find;
-use super::nvrtc::{self, COMPILATION, Compiling, Nvrtc, Part};
+use super::nvrtc::{self, BUILTINS, COMPILATION, Compiling, Nvrtc, Part};
 use super::source::Source;
 use crate::device::Device;
 use crate::driver::{Driver, Kind, Version, sys};
-use crate::kernel::Image;
 use crate::object::error::{Error, Status};
 use parking_lot::Mutex;
 use std::ffi::{CString, c_int};
@@ -26,26 +26,8 @@ pub struct Compiler {
     headers: Option<PathBuf>,
 }
 
-/// What came of a source.
-#[derive(Debug, Clone)]
-pub struct Compiled {
-    image: Image,
-    log: String,
-    names: Vec<(String, String)>,
-    was_cached: bool,
-}
-
 /// Compilers that were loaded, by path: each once.
 static LOADED: Mutex<Vec<Arc<Compiler>>> = Mutex::new(Vec::new());
-
-/// In which form code is asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// As text, which the driver compiles.
-    Ptx,
-    /// For one architecture.
-    Cubin,
-}
 
 impl Compiler {
     /// The compiler for this driver: the library that `CUSHIM_NVRTC` names, or else the newest that is found and whose code the driver
@@ -55,31 +37,30 @@ impl Compiler {
     /// # Errors
     /// [`Status::UNSUPPORTED`] where none is found: the sentence says what to install, and what was tried.
     pub fn find(driver: &Driver) -> Result<Arc<Self>, Error> {
-        let version = driver.version().unwrap_or(Version::OLDEST_SUPPORTED);
+        Self::find_for(driver, kind_for(driver))
+    }
+
+    /// The same for code of this kind.
+    pub(super) fn find_for(driver: &Driver, kind: CodeKind) -> Result<Arc<Self>, Error> {
+        check_runs_code(driver)?;
+        let version = version_of(driver);
         let mut tried = String::new();
         for place in find::places(version.major()) {
             let why = match Self::load(&place) {
-                Ok(compiler) => match compiler.misfit(driver) {
+                Ok(compiler) => match compiler.misfit(driver, kind) {
                     None => return Ok(compiler),
                     Some(why) => why,
                 },
                 Err(why) => why,
             };
-            _ = write!(tried, "\n  {}: {why}", place.display());
+            let place = place.display().to_string();
+            // The loader names what it does not load.
+            let named = if why.starts_with(&place) { String::new() } else { format!("{place}: ") };
+            _ = write!(tried, "\n  {named}{why}");
         }
-        let advice = if find::variable(find::VARIABLE).is_some() {
-            format!("name another library in {}, or unset it so that cushim searches for one", find::VARIABLE)
-        } else {
-            let package = if version.major() < 13 { "nvidia-cuda-nvrtc-cu12" } else { "nvidia-cuda-nvrtc" };
-            format!(
-                "install one, for example with `pip install \"{package}<={}.{}.999\"`, or name its library in {}",
-                version.major(),
-                version.minor(),
-                find::VARIABLE
-            )
-        };
         let refusal = format!(
-            "no NVRTC was found whose code this driver, for CUDA {version}, takes: {advice}. Tried:{tried}"
+            "no NVRTC was found whose {kind} a driver for CUDA {version} takes: {}. Tried:{tried}",
+            advice(version, kind)
         );
         Err(Error::new(Status::UNSUPPORTED, refusal))
     }
@@ -129,63 +110,71 @@ impl Compiler {
         &self.path
     }
 
-    /// Why the driver does not take its code; `None` if it does. Machine code of a newer release is taken within a major version, PTX is
-    /// not.
-    fn misfit(&self, driver: &Driver) -> Option<String> {
+    /// Why the driver does not take its code of this kind; `None` if it does. Machine code of a newer release is taken within a major
+    /// version, PTX is not. LTO IR never reaches the driver.
+    fn misfit(&self, driver: &Driver, kind: CodeKind) -> Option<String> {
         let own = Version::from_number(self.version.0 * 1000 + self.version.1 * 10);
-        let version = driver.version().unwrap_or(Version::OLDEST_SUPPORTED);
-        let is_taken = match form_for(driver) {
-            Form::Ptx => own <= version,
-            Form::Cubin => own.major() <= version.major(),
+        let version = version_of(driver);
+        let is_taken = match kind {
+            CodeKind::Ptx => own <= version,
+            CodeKind::Cubin => own.major() <= version.major(),
+            CodeKind::LtoIr => true,
         };
-        let what = if form_for(driver) == Form::Ptx { "PTX" } else { "code" };
         (!is_taken)
-            .then(|| format!("it is of CUDA {own}, whose {what} a driver for CUDA {version} does not take"))
+            .then(|| format!("it is of CUDA {own}, whose {kind} a driver for CUDA {version} does not take"))
     }
 
-    /// Compiles a source for a device: to machine code, or on softcuda, which runs PTX, to that. What was compiled before, of the same,
-    /// by the same compiler, is taken from disk.
+    /// Compiles a source for a device: to machine code, or on softcuda, which runs PTX, to that; or to what the source asks for. What was
+    /// compiled before, of the same, by the same compiler, is taken from disk.
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a source with errors, which the [`driver_log`](crate::Failure::driver_log) has, and for options
-    /// that NVRTC does not know; [`Status::UNSUPPORTED`] for a device that this NVRTC does not compile for.
+    /// that NVRTC does not know; [`Status::UNSUPPORTED`] for a device that this NVRTC does not compile for, and for code that the driver
+    /// does not take.
     pub fn compile(&self, source: &Source, device: &Device) -> Result<Compiled, Error> {
-        if let Some(why) = self.misfit(device.driver()) {
+        let (kind, architecture) = self.target(source, device)?;
+        if let Some(why) = self.misfit(device.driver(), kind) {
             return Err(Error::new(
                 Status::UNSUPPORTED,
-                format!("{self} does not compile for {device}: {why}"),
+                format!("{self} does not compile {} for {device}: {why}", source.name),
             ));
         }
-        let (form, architecture) = match source.architecture() {
-            Some(named) if named.starts_with("sm_") => (Form::Cubin, None),
-            Some(_) => (Form::Ptx, None),
-            None => {
-                let (form, architecture) = self.target(device)?;
-                (form, Some(architecture))
-            }
-        };
         let mut options = source.options.clone();
-        options.extend(architecture.map(|architecture| format!("--gpu-architecture={architecture}")));
-        options.extend(self.headers.iter().map(|folder| format!("--include-path={}", folder.display())));
-        let key = (source.is_cached && source.is_whole()).then(|| self.key(source, &options, form));
-        if let Some(entry) = key.as_deref().and_then(cache::get) {
-            return Compiled::new(entry, true);
+        if source.architecture().is_none() {
+            options.push(format!("--gpu-architecture={architecture}"));
         }
-        let entry = self.compile_now(source, &options, form)?;
+        if kind == CodeKind::LtoIr && !source.asks_for_lto_ir() {
+            options.push("-dlto".to_owned());
+        }
+        options.extend(self.headers.iter().map(|folder| format!("--include-path={}", folder.display())));
+        let target = Target { source: source.name.clone(), kind, architecture, compiler: self.version };
+        let key = (source.is_cached && source.is_whole()).then(|| self.key(source, &options, kind));
+        if let Some(entry) = key.as_deref().and_then(cache::get) {
+            return Compiled::new(entry, target, true);
+        }
+        let entry = self.compile_now(source, &options, kind)?;
         if let Some(key) = &key {
             cache::put(key, &entry);
         }
-        Compiled::new(entry, false)
+        Compiled::new(entry, target, false)
     }
 
-    /// For what a device's code is compiled.
-    fn target(&self, device: &Device) -> Result<(Form, String), Error> {
-        let attribute =
-            |attribute| device.attribute(attribute).map(|value| u32::try_from(value).unwrap_or(0));
-        let (major, minor) = (
-            attribute(sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            attribute(sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
-        );
+    /// What a source becomes, and for which architecture.
+    fn target(&self, source: &Source, device: &Device) -> Result<(CodeKind, String), Error> {
+        check_runs_code(device.driver())?;
+        let asked = source.asked_kind();
+        if let Some(named) = source.architecture() {
+            let own = kind_by(named);
+            if asked == Some(CodeKind::Cubin) && own != CodeKind::Cubin {
+                let refusal = format!(
+                    "an option of {} names {named}, for which there is PTX and no cubin: name an architecture like sm_90, or ask for PTX",
+                    source.name
+                );
+                return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
+            }
+            return Ok((asked.unwrap_or(own), named.to_owned()));
+        }
+        let (major, minor) = capability(device)?;
         let own = major * 10 + minor;
         let Some(nearest) = self.architectures.iter().copied().rfind(|known| *known <= own) else {
             let oldest = self.architectures.first().copied().unwrap_or_default();
@@ -197,14 +186,24 @@ impl Compiler {
             return Err(Error::new(Status::UNSUPPORTED, refusal).about(device));
         };
         // Machine code runs on devices of its own major version that are as new; PTX on all.
-        match form_for(device.driver()) {
-            Form::Cubin if nearest / 10 == major => Ok((Form::Cubin, format!("sm_{nearest}"))),
-            _ => Ok((Form::Ptx, format!("compute_{nearest}"))),
+        let has_code = nearest / 10 == major;
+        let kind = asked.unwrap_or_else(|| match kind_for(device.driver()) {
+            CodeKind::Cubin if !has_code => CodeKind::Ptx,
+            own => own,
+        });
+        if kind == CodeKind::Cubin && !has_code {
+            let refusal = format!(
+                "{self} makes no machine code for compute capability {major}.{minor}, which {device} has: ask for PTX, or install a newer \
+                 NVRTC"
+            );
+            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device));
         }
+        let form = if kind == CodeKind::Cubin { "sm" } else { "compute" };
+        Ok((kind, format!("{form}_{nearest}")))
     }
 
     /// All that matters for what comes of a source.
-    fn key(&self, source: &Source, options: &[String], form: Form) -> Vec<String> {
+    fn key(&self, source: &Source, options: &[String], kind: CodeKind) -> Vec<String> {
         let changed = |path: &Path| {
             let metadata = path.metadata().ok();
             let when = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
@@ -214,7 +213,7 @@ impl Compiler {
             env!("CARGO_PKG_VERSION").to_owned(),
             format!("{:?} {}", self.version, changed(&self.path)),
             self.headers.as_deref().map(changed).unwrap_or_default(),
-            if form == Form::Ptx { "PTX" } else { "cubin" }.to_owned(),
+            kind.to_string(),
             source.name.clone(),
             source.text.clone(),
         ];
@@ -226,7 +225,7 @@ impl Compiler {
         key
     }
 
-    fn compile_now(&self, source: &Source, options: &[String], form: Form) -> Result<Entry, Error> {
+    fn compile_now(&self, source: &Source, options: &[String], kind: CodeKind) -> Result<Entry, Error> {
         let headers: Result<Vec<_>, Error> =
             source.headers.iter().map(|(name, text)| Ok((c_text(name)?, c_text(text)?))).collect();
         let expressions: Result<Vec<_>, Error> =
@@ -247,7 +246,11 @@ impl Compiler {
         let names: Result<Vec<String>, c_int> =
             expressions.iter().map(|expression| program.lowered(expression)).collect();
         let names = source.name_expressions.iter().cloned().zip(names.map_err(failed)?).collect();
-        let part = if form == Form::Ptx { Part::Ptx } else { Part::Cubin };
+        let part = match kind {
+            CodeKind::Ptx => Part::Ptx,
+            CodeKind::Cubin => Part::Cubin,
+            CodeKind::LtoIr => Part::LtoIr,
+        };
         Ok(Entry { code: program.part(part).map_err(failed)?, log, names })
     }
 
@@ -255,21 +258,84 @@ impl Compiler {
     #[cold]
     fn failed(&self, source: &Source, result: c_int, log: String) -> Error {
         let first = log.lines().find(|line| line.contains("error")).unwrap_or_default().trim();
+        let status = if result == BUILTINS { Status::UNSUPPORTED } else { Status::INVALID_ARGUMENT };
         let refusal = match (result, first) {
             (COMPILATION, first) if !first.is_empty() => {
                 format!("{self} found errors in {}: {first}", source.name)
             }
-            _ => format!("{self} did not compile {}: {}", source.name, self.nvrtc.text(result)),
+            (_, "") => format!("{self} did not compile {}: {}", source.name, self.nvrtc.text(result)),
+            _ => format!("{self} did not compile {}: {}: {first}", source.name, self.nvrtc.text(result)),
         };
-        let mut error = Error::new(Status::INVALID_ARGUMENT, refusal);
+        let mut error = Error::new(status, refusal);
         error.driver_log = log;
         error
     }
 }
 
-/// In which form the driver takes code.
-fn form_for(driver: &Driver) -> Form {
-    if driver.kind() == Kind::Software { Form::Ptx } else { Form::Cubin }
+impl Source {
+    /// Compiles it for a device, with the [compiler](Compiler) that is found for that device's driver.
+    ///
+    /// # Errors
+    /// As [`Compiler::find`] and [`Compiler::compile`].
+    pub fn compile(&self, device: &Device) -> Result<Compiled, Error> {
+        let kind = self.asked_kind().or_else(|| self.architecture().map(kind_by));
+        let kind = kind.unwrap_or_else(|| kind_for(device.driver()));
+        Compiler::find_for(device.driver(), kind)?.compile(self, device)
+    }
+}
+
+/// What becomes of a source for an architecture that an option names.
+fn kind_by(architecture: &str) -> CodeKind {
+    if architecture.starts_with("sm_") { CodeKind::Cubin } else { CodeKind::Ptx }
+}
+
+/// The kind of code that is best for a driver.
+fn kind_for(driver: &Driver) -> CodeKind {
+    if driver.kind() == Kind::Software { CodeKind::Ptx } else { CodeKind::Cubin }
+}
+
+fn check_runs_code(driver: &Driver) -> Result<(), Error> {
+    if driver.kind() != Kind::None {
+        return Ok(());
+    }
+    let refusal =
+        "the driver \"none\" runs no code, so nothing is compiled for it: open a CUDA driver, or softcuda";
+    Err(Error::new(Status::UNSUPPORTED, refusal))
+}
+
+fn version_of(driver: &Driver) -> Version {
+    driver.version().unwrap_or(Version::OLDEST_SUPPORTED)
+}
+
+/// The compute capability of a device.
+fn capability(device: &Device) -> Result<(u32, u32), Error> {
+    let attribute = |attribute| device.attribute(attribute).map(|value| u32::try_from(value).unwrap_or(0));
+    Ok((
+        attribute(sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+        attribute(sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+    ))
+}
+
+/// What to do where none was found.
+#[cold]
+fn advice(version: Version, kind: CodeKind) -> String {
+    let variable = find::VARIABLE;
+    if find::variable(variable).is_some() {
+        return format!("name another library in {variable}, or unset it so that cushim searches for one");
+    }
+    let (major, minor) = (version.major(), version.minor());
+    let install = match (major, kind) {
+        // The packages begin with 11.7.
+        (..12, CodeKind::Ptx) if (major, minor) < (11, 7) => {
+            format!("install that of the CUDA toolkit {version} or older")
+        }
+        (..12, _) => "install one, for example with `pip install nvidia-cuda-nvrtc-cu11`".to_owned(),
+        (12, _) => {
+            format!("install one, for example with `pip install \"nvidia-cuda-nvrtc-cu12<={version}.999\"`")
+        }
+        _ => format!("install one, for example with `pip install \"nvidia-cuda-nvrtc<={version}.999\"`"),
+    };
+    format!("{install}, or name its library in {variable}")
 }
 
 fn log_of(program: &Compiling<'_>) -> String {
@@ -282,37 +348,6 @@ fn c_text(text: &str) -> Result<CString, Error> {
         let refusal = "a source, header, option or name has a NUL inside, which NVRTC takes for its end";
         Error::new(Status::INVALID_ARGUMENT, refusal)
     })
-}
-
-impl Compiled {
-    fn new(entry: Entry, was_cached: bool) -> Result<Self, Error> {
-        let Entry { code, log, names } = entry;
-        Ok(Self { image: Image::new(code)?, log, names, was_cached })
-    }
-
-    /// The code, to be loaded.
-    #[must_use]
-    pub fn image(&self) -> &Image {
-        &self.image
-    }
-
-    /// What the compiler said: warnings.
-    #[must_use]
-    pub fn log(&self) -> &str {
-        &self.log
-    }
-
-    /// What the code calls that which an expression of the source names ([`Source::name_expression`]).
-    #[must_use]
-    pub fn lowered_name(&self, expression: &str) -> Option<&str> {
-        self.names.iter().find(|(own, _)| own == expression).map(|(_, name)| name.as_str())
-    }
-
-    /// Whether it was on disk.
-    #[must_use]
-    pub fn was_cached(&self) -> bool {
-        self.was_cached
-    }
 }
 
 impl fmt::Display for Compiler {

@@ -1,7 +1,7 @@
 //! CUDA C++, compiled when the program runs.
 //!
 //! ```no_run
-//! use cushim::compile::{Compiler, Source};
+//! use cushim::compile::Source;
 //! use cushim::kernel::{Library, LoadOptions};
 //! # let context = cushim::Device::get(&cushim::testing::driver(), 0)?.primary_context()?;
 //!
@@ -9,10 +9,9 @@
 //!     .name("set.cu")
 //!     .option("--std=c++17")
 //!     .name_expression("set<float>");
-//! let compiler = Compiler::find(context.driver())?;
-//! let compiled = compiler.compile(&source, context.device())?;
-//! let library = Library::load(&context, compiled.image(), &LoadOptions::default())?;
-//! let kernel = library.kernel(compiled.lowered_name("set<float>").expect("it was asked for"))?;
+//! let compiled = source.compile(context.device())?;
+//! let library = Library::load(&context, compiled.image()?, &LoadOptions::default())?;
+//! let kernel = library.kernel("set<float>")?;
 //! # drop(kernel);
 //! # Ok::<(), cushim::Error>(())
 //! ```
@@ -26,10 +25,12 @@
 //! includes other files is compiled each time.
 
 mod cache;
+mod compiled;
 mod compiler;
 mod find;
 mod nvrtc;
 mod source;
 
-pub use compiler::{Compiled, Compiler};
+pub use compiled::{CodeKind, Compiled};
+pub use compiler::Compiler;
 pub use source::Source;

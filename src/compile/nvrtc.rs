@@ -1,6 +1,7 @@
 //! NVRTC as a library of this process: its functions, by name.
 
 use libloading::Library;
+use std::error::Error as _;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -11,13 +12,21 @@ pub(super) type Program = *mut c_void;
 pub(super) const SUCCESS: c_int = 0;
 /// The source is wrong: the log says why.
 pub(super) const COMPILATION: c_int = 6;
+/// A part of the compiler is missing: `libnvrtc-builtins`.
+pub(super) const BUILTINS: c_int = 7;
+/// A function is missing that CUDA 12.0 has; nobody else answers that.
+const MISSING: c_int = -1;
 
 macro_rules! functions {
-    ($($name:ident($($type:ty),*) -> $result:ty;)*) => {
-        /// The functions that are used here; NVRTC has all of them since CUDA 11.2.
+    (
+        since 11.2: {$($name:ident($($type:ty),*) -> $result:ty;)*}
+        since 12.0: {$($newer:ident($($newer_type:ty),*) -> $newer_result:ty;)*}
+    ) => {
+        /// The functions that are used here; NVRTC has all of them since CUDA 11.2, but for those that may be absent.
         #[allow(non_snake_case)]
         pub(super) struct Nvrtc {
             $($name: unsafe extern "C" fn($($type),*) -> $result,)*
+            $($newer: Option<unsafe extern "C" fn($($newer_type),*) -> $newer_result>,)*
             /// Never unloaded: it starts threads.
             _library: ManuallyDrop<Library>,
         }
@@ -26,13 +35,17 @@ macro_rules! functions {
             /// Loads the library, or says why not.
             pub(super) fn load(path: &Path) -> Result<Self, String> {
                 // SAFETY: whoever has installed or named it vouches that loading it does nothing but that.
-                let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+                let library = unsafe { Library::new(path) }.map_err(|error| loaders_words(&error))?;
                 // SAFETY: functions of these names have these types in every version.
                 unsafe {
                     Ok(Self {
                         $($name: *library
                             .get(concat!(stringify!($name), "\0").as_bytes())
                             .map_err(|_| concat!("it has no function ", stringify!($name)).to_owned())?,)*
+                        $($newer: library
+                            .get(concat!(stringify!($newer), "\0").as_bytes())
+                            .ok()
+                            .map(|function| *function),)*
                         _library: ManuallyDrop::new(library),
                     })
                 }
@@ -42,21 +55,27 @@ macro_rules! functions {
 }
 
 functions! {
-    nvrtcVersion(*mut c_int, *mut c_int) -> c_int;
-    nvrtcGetErrorString(c_int) -> *const c_char;
-    nvrtcGetNumSupportedArchs(*mut c_int) -> c_int;
-    nvrtcGetSupportedArchs(*mut c_int) -> c_int;
-    nvrtcCreateProgram(*mut Program, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char) -> c_int;
-    nvrtcDestroyProgram(*mut Program) -> c_int;
-    nvrtcAddNameExpression(Program, *const c_char) -> c_int;
-    nvrtcCompileProgram(Program, c_int, *const *const c_char) -> c_int;
-    nvrtcGetProgramLogSize(Program, *mut usize) -> c_int;
-    nvrtcGetProgramLog(Program, *mut c_char) -> c_int;
-    nvrtcGetPTXSize(Program, *mut usize) -> c_int;
-    nvrtcGetPTX(Program, *mut c_char) -> c_int;
-    nvrtcGetCUBINSize(Program, *mut usize) -> c_int;
-    nvrtcGetCUBIN(Program, *mut c_char) -> c_int;
-    nvrtcGetLoweredName(Program, *const c_char, *mut *const c_char) -> c_int;
+    since 11.2: {
+        nvrtcVersion(*mut c_int, *mut c_int) -> c_int;
+        nvrtcGetErrorString(c_int) -> *const c_char;
+        nvrtcGetNumSupportedArchs(*mut c_int) -> c_int;
+        nvrtcGetSupportedArchs(*mut c_int) -> c_int;
+        nvrtcCreateProgram(*mut Program, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char) -> c_int;
+        nvrtcDestroyProgram(*mut Program) -> c_int;
+        nvrtcAddNameExpression(Program, *const c_char) -> c_int;
+        nvrtcCompileProgram(Program, c_int, *const *const c_char) -> c_int;
+        nvrtcGetProgramLogSize(Program, *mut usize) -> c_int;
+        nvrtcGetProgramLog(Program, *mut c_char) -> c_int;
+        nvrtcGetPTXSize(Program, *mut usize) -> c_int;
+        nvrtcGetPTX(Program, *mut c_char) -> c_int;
+        nvrtcGetCUBINSize(Program, *mut usize) -> c_int;
+        nvrtcGetCUBIN(Program, *mut c_char) -> c_int;
+        nvrtcGetLoweredName(Program, *const c_char, *mut *const c_char) -> c_int;
+    }
+    since 12.0: {
+        nvrtcGetLTOIRSize(Program, *mut usize) -> c_int;
+        nvrtcGetLTOIR(Program, *mut c_char) -> c_int;
+    }
 }
 
 /// Loads the part of NVRTC that it opens by name when it compiles: that of CUDA 13.0 does not look for it in its own folder, where
@@ -85,6 +104,7 @@ pub(super) enum Part {
     Log,
     Ptx,
     Cubin,
+    LtoIr,
 }
 
 impl Nvrtc {
@@ -130,6 +150,9 @@ impl Nvrtc {
 
     /// What a result means, in its own words.
     pub(super) fn text(&self, result: c_int) -> String {
+        if result == MISSING {
+            return "it makes no LTO IR, which that of CUDA 12.0 does".to_owned();
+        }
         // SAFETY: it answers a text of its own for every number.
         let text = unsafe { (self.nvrtcGetErrorString)(result) };
         if text.is_null() {
@@ -196,6 +219,7 @@ impl Compiling<'_> {
             Part::Log => (nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog),
             Part::Ptx => (nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX),
             Part::Cubin => (nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN),
+            Part::LtoIr => (nvrtc.nvrtcGetLTOIRSize.ok_or(MISSING)?, nvrtc.nvrtcGetLTOIR.ok_or(MISSING)?),
         };
         let mut size = 0;
         // SAFETY: the program is there; the bytes are as many as it says.
@@ -213,6 +237,11 @@ impl Drop for Compiling<'_> {
         // SAFETY: it is destroyed once.
         unsafe { (self.nvrtc.nvrtcDestroyProgram)(&raw mut self.program) };
     }
+}
+
+/// What the loader says of a library that it does not load.
+fn loaders_words(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn succeeded(result: c_int) -> Result<(), c_int> {

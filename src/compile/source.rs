@@ -1,5 +1,7 @@
 //! What is compiled.
 
+use super::compiled::CodeKind;
+
 /// CUDA C++ to be compiled, with what goes with it.
 ///
 /// ```
@@ -20,6 +22,7 @@ pub struct Source {
     pub(super) options: Vec<String>,
     pub(super) name_expressions: Vec<String>,
     pub(super) is_cached: bool,
+    kind: Option<CodeKind>,
 }
 
 impl Source {
@@ -33,6 +36,7 @@ impl Source {
             options: Vec::new(),
             name_expressions: Vec::new(),
             is_cached: true,
+            kind: None,
         }
     }
 
@@ -70,6 +74,23 @@ impl Source {
     pub fn cached(mut self, cached: bool) -> Self {
         self.is_cached = cached;
         self
+    }
+
+    /// In which form the code is to be; by default machine code of the device, where the driver and the compiler have that, or else PTX.
+    #[must_use]
+    pub fn kind(mut self, kind: CodeKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// In which form the code is to be, if that is said.
+    pub(super) fn asked_kind(&self) -> Option<CodeKind> {
+        self.kind.or_else(|| self.asks_for_lto_ir().then_some(CodeKind::LtoIr))
+    }
+
+    /// Whether an option asks for LTO IR.
+    pub(super) fn asks_for_lto_ir(&self) -> bool {
+        self.options.iter().any(|option| ["-dlto", "--dlink-time-opt"].contains(&option.as_str()))
     }
 
     /// The architecture that an option names: `sm_90`.

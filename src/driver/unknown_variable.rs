@@ -4,7 +4,7 @@ use super::environment::{CHECK_VARIABLE, DRIVER_VARIABLE, Environment, SOFTWARE_
 use std::sync::{Mutex, PoisonError};
 
 /// What the library reads. Of the last five, one belongs to the log of the C library, one to the Python package, one to tests of Rust
-/// programs (and to the project's own), two to Rust programs that compile CUDA C++.
+/// programs (and to the project's own), two to programs that compile CUDA C++.
 const VARIABLES: &[&str] = &[
     DRIVER_VARIABLE,
     SOFTWARE_VARIABLE,

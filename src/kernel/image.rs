@@ -19,6 +19,8 @@ use std::path::Path;
 pub struct Image {
     bytes: Vec<u8>,
     kind: &'static str,
+    /// Names that a compiler gave, each behind the expression that a program knows.
+    names: Vec<(String, String)>,
 }
 
 /// How a fatbin starts: `0xBA55ED50`, a version, the bytes of the header, the bytes of what follows.
@@ -29,6 +31,8 @@ const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
 const ELF: [u8; 4] = *b"\x7fELF";
 /// The machine of a cubin, `EM_CUDA`.
 const CUDA: usize = 190;
+/// How LTO IR starts, the compiler's intermediate form.
+const LTO_IR: [u8; 4] = [0xED, 0x43, 0x4E, 0x7F];
 
 impl Image {
     /// Takes PTX (as text, with or without a NUL at its end), a cubin or a fatbin. What it is shows from its bytes.
@@ -49,13 +53,18 @@ impl Image {
                     "is the struct that nvcc puts around a fatbin; pass what its third member, `data`, points to",
                 ));
             }
+            LTO_IR => {
+                return Err(refused(
+                    "is LTO IR, which the driver does not load; link it first, or compile it to PTX or a cubin",
+                ));
+            }
             _ => {
                 end_text(&mut bytes)?;
-                return Ok(Self { bytes, kind: "PTX" });
+                return Ok(Self { bytes, kind: "PTX", names: Vec::new() });
             }
         };
         match needed {
-            Some(needed) if needed <= bytes.len() => Ok(Self { bytes, kind }),
+            Some(needed) if needed <= bytes.len() => Ok(Self { bytes, kind, names: Vec::new() }),
             Some(needed) => {
                 Err(refused(&format!("is cut off: {kind} of {needed} bytes, {} are there", bytes.len())))
             }
@@ -85,6 +94,16 @@ impl Image {
         })
     }
 
+    /// The same code, some of whose names a compiler gave: each behind the expression that a program knows.
+    pub(crate) fn with_names(self, names: Vec<(String, String)>) -> Self {
+        Self { names, ..self }
+    }
+
+    /// The names that a compiler gave.
+    pub(super) fn names(&self) -> &[(String, String)] {
+        &self.names
+    }
+
     /// `PTX`, `a cubin` or `a fatbin`.
     pub(super) fn kind(&self) -> &'static str {
         self.kind
@@ -97,6 +116,11 @@ impl Image {
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The bytes that were given: of a text without the NUL at its end.
+    pub(crate) fn without_nul(&self) -> &[u8] {
+        &self.bytes[..self.len()]
     }
 }
 
@@ -192,6 +216,7 @@ mod tests {
         assert!(refusal(b"").contains("empty"));
         assert!(refusal(b"\0\0").contains("empty"));
         assert!(refusal(b"a\0b").contains("neither"));
+        assert!(refusal(b"\xedCN\x7f\x01@").contains("LTO IR"));
     }
 
     #[test]

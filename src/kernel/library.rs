@@ -47,6 +47,8 @@ setters!(LoadOptions {
 pub struct Library {
     header: Header,
     context: Arc<Context>,
+    /// Names that a compiler gave, each behind the expression that a program knows.
+    names: Box<[(String, String)]>,
     /// `None` only while it is being released.
     raw: Option<RawLibrary>,
 }
@@ -88,7 +90,12 @@ impl Library {
                 error
             },
         )?;
-        Ok(Arc::new(Self { header: Header::new::<Self>(), context: Arc::clone(context), raw: Some(raw) }))
+        Ok(Arc::new(Self {
+            header: Header::new::<Self>(),
+            context: Arc::clone(context),
+            names: image.names().into(),
+            raw: Some(raw),
+        }))
     }
 
     /// The context that it was loaded in.
@@ -123,18 +130,25 @@ impl Library {
         self.raw().info_log()
     }
 
-    /// The kernel of this name. While one is held, the same name gives the same object.
+    /// The kernel of this name. While one is held, the same name gives the same object. In code that was compiled here
+    /// ([`compile`](crate::compile)) the name may be one of the source's name expressions.
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a name with a NUL in it; `CUDA_ERROR_NOT_FOUND` (500) if there is no such kernel,
     /// with the names that there are; others of the driver's.
     pub fn kernel(self: &Arc<Self>, name: &str) -> Result<Arc<Kernel>, Error> {
+        let name = self.lowered(name);
         let c_name = c_name(name)?;
         let raw = self
             // SAFETY: the kernel's object keeps the library.
             .here(|raw, context| unsafe { raw.kernel(context, &c_name) })
             .map_err(|error| self.explain_missing(error, "kernel", name))?;
         Kernel::of_library(self, name, raw)
+    }
+
+    /// What the code calls that which the name expression names; any other name as it is.
+    fn lowered<'a>(&'a self, name: &'a str) -> &'a str {
+        self.names.iter().find(|(expression, _)| expression == name).map_or(name, |(_, lowered)| lowered)
     }
 
     /// The names of the kernels, in the driver's order.
@@ -171,6 +185,7 @@ impl Library {
         name: &str,
         find: impl FnOnce(&RawLibrary, &RawContext, &CStr) -> Result<(u64, usize), CallError>,
     ) -> Result<(DevicePointer, usize), Error> {
+        let name = self.lowered(name);
         let c_name = c_name(name)?;
         let (address, bytes) = self
             .here(|raw, context| find(raw, context, &c_name))

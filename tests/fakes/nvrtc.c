@@ -1,7 +1,11 @@
-/* An NVRTC for tests: its sources are PTX, which it hands out as it is. VERSION is 12080 for CUDA 12.8.
+/* An NVRTC for tests: its sources are PTX, which it hands out as it is. Of any other source it makes kernels that do nothing, one for each
+ * name expression.
+ * VERSION is 12080 for CUDA 12.8.
  *
  * FAKE_NVRTC_TRACE names a file to which each compilation appends its options, in a line. A source with "#error" has an error; the option
- * --nonsense is none. */
+ * --nonsense is none; with --no-builtins a part of the compiler is missing. */
+#define _POSIX_C_SOURCE 200809L
+#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +15,11 @@ enum { MOST = 8 };
 
 struct program {
   char *source, log[512], name[64], names[MOST][64], lowered[MOST][80];
-  int count;
+  int count, lto;
 };
+
+static const char ptx_head[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+static const char lto_ir[] = "\355CN\177 of ";
 
 int nvrtcVersion(int *major, int *minor) {
   *major = VERSION / 1000;
@@ -60,9 +67,20 @@ int nvrtcAddNameExpression(struct program *program, const char *expression) {
   snprintf(program->names[program->count], 64, "%s", expression);
   snprintf(program->lowered[program->count], 80, "_Z%zu%s", strlen(expression), expression);
   for (char *c = program->lowered[program->count]; *c; c++)
-    if (strchr("<>,: ", *c)) *c = '_';
+    if (!isalnum((unsigned char)*c)) *c = '_';
   program->count++;
   return 0;
+}
+
+static void make_kernels(struct program *program) {
+  size_t size = sizeof ptx_head + MOST * 120, length;
+  char *made = malloc(size);
+  length = (size_t)snprintf(made, size, "%s", ptx_head);
+  for (int i = 0; i < program->count; i++) {
+    length += (size_t)snprintf(made + length, size - length, ".visible .entry %s() { ret; }\n", program->lowered[i]);
+  }
+  free(program->source);
+  program->source = made;
 }
 
 int nvrtcCompileProgram(struct program *program, int count, const char *const *options) {
@@ -73,9 +91,15 @@ int nvrtcCompileProgram(struct program *program, int count, const char *const *o
     fputc('\n', file);
     fclose(file);
   }
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; i++) {
     if (strcmp(options[i], "--nonsense") == 0) return 5;
-  if (!strstr(program->source, "#error")) return 0;
+    if (strcmp(options[i], "--no-builtins") == 0) return 7;
+    if (strcmp(options[i], "-dlto") == 0) program->lto = 1;
+  }
+  if (!strstr(program->source, "#error")) {
+    if (!strstr(program->source, ".version")) make_kernels(program);
+    return 0;
+  }
   snprintf(program->log, sizeof program->log, "%s(1): error: #error directive: it is wrong\n\n1 error detected.\n", program->name);
   return 6;
 }
@@ -109,6 +133,18 @@ int nvrtcGetCUBINSize(struct program *program, size_t *size) {
 int nvrtcGetCUBIN(struct program *program, char *bytes) {
   (void)program;
   (void)bytes;
+  return 0;
+}
+
+int nvrtcGetLTOIRSize(struct program *program, size_t *size) {
+  *size = program->lto ? sizeof lto_ir - 1 + strlen(program->source) : 0;
+  return 0;
+}
+
+int nvrtcGetLTOIR(struct program *program, char *bytes) {
+  if (!program->lto) return 0;
+  memcpy(bytes, lto_ir, sizeof lto_ir - 1);
+  memcpy(bytes + sizeof lto_ir - 1, program->source, strlen(program->source));
   return 0;
 }
 

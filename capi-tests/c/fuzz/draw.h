@@ -25,6 +25,7 @@ static uint64_t draw_text(const struct plan *plan, const char *name) {
   static const char *const labels[] = {"", "copy", "\xff\xfe", "a label that is longer than most labels are, and then some more of it"};
   static const char *const features[] = {"memory-pools", "green-contexts", "", "no-feature"};
   static const char *const names[] = {"cuInit", "cuMemAlloc", "cuNothing", ""};
+  if (strcmp(name, "source") == 0) return address_of(once_in(8) ? "#error" : ""); /* of which the compiler makes something */
   if (strcmp(name, "feature") == 0) return address_of(features[below(4)]);
   if (strcmp(name, "path") == 0) return address_of(once_in(8) ? files[below(3)] : code_file());
   if (strcmp(name, "name") == 0 && mentions(plan, "kernel")) return address_of(once_in(8) ? variables[below(4)] : kernel_names[below(5)]);

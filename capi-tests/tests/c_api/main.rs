@@ -5,6 +5,7 @@
 mod abi;
 mod capture;
 mod cdef;
+mod compile;
 mod cpp;
 mod devices;
 mod dlpack;

@@ -3,10 +3,11 @@
 //! @header cushim.h
 //! @task load code
 
+use crate::capi::compile::cushim_program;
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CUjit_option, CUlibrary, CUmodule};
 use crate::capi::error::{call, cushim_status, long_call};
-use crate::capi::handles::{self, Incomplete, borrowed, enter_anywhere, get, hold, owned};
+use crate::capi::handles::{self, Incomplete, borrowed, enter_anywhere, get, hold, hold_all, keep, owned};
 use crate::capi::{input, options, out, pointer, text};
 use crate::kernel::image::MOST_BYTES;
 use crate::kernel::{Image, Library, LoadOptions};
@@ -168,6 +169,36 @@ pub unsafe extern "C" fn cushim_library_load_file(
         let options = unsafe { load_options(options) }?;
         let context = hold(context)?;
         *library = owned(|| Library::load(&context, &Image::from_file(&*path)?, &options))?;
+        Ok(())
+    })
+}
+
+/// Loads the code of a program, as `cushim_library_load` does. The library's kernels and variables can be named by the
+/// name expressions of the program, too.
+///
+/// @param[in] context The context.
+/// @param[in] program The program, which may be destroyed afterwards.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] library The library.
+/// @errors as `cushim_library_load`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a program of LTO IR.
+/// @driver any
+///
+/// # Safety
+/// `options` and `library` as for `cushim_library_load`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_library_load_program(
+    context: cushim_context,
+    program: cushim_program,
+    options: *const cushim_library_options,
+    library: *mut cushim_library,
+) -> cushim_status {
+    long_call(|| {
+        // SAFETY: the caller vouches for `library`.
+        let library = unsafe { out::cleared(library, null_mut(), "library") }?;
+        // SAFETY: the caller vouches for `options`.
+        let options = unsafe { load_options(options) }?;
+        let (context, program) = hold_all(|guard| Ok((keep(guard, context)?, keep(guard, program)?)))?;
+        *library = owned(|| Library::load(&context, program.compiled().image()?, &options))?;
         Ok(())
     })
 }

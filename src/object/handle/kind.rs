@@ -86,6 +86,7 @@ kinds! {
     // 16, 22 and 25 stand for streams of contexts and builders (`token.rs`).
     Allocation = 17, "allocation";
     Reservation = 18, "reservation";
+    Program = 19, "program";
     // Kinds for the tests of this module, so that they need no real object.
     #[cfg(test)] Part = 26, "part";
     #[cfg(test)] Measured = 28, "measured";

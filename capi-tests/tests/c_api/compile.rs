@@ -1,0 +1,99 @@
+//! CUDA C++ compiled by real compilers, which pip fetches: that of each is run by softcuda, and the examples print what they are to.
+
+use capi_tests::build::Build;
+use capi_tests::parallel::for_each;
+use capi_tests::run::{Driver, Run};
+use capi_tests::{repository, say, skip};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// What `scripts/fetch-nvrtc.sh` answers when a tool is missing, and when the network did not answer.
+const TOOL_MISSING: i32 = 69;
+const NO_ANSWER: i32 = 75;
+
+/// The compilers that are fetched: the CUDA version of each, and the driver that runs its code.
+const VERSIONS: [(&str, u32); 4] = [("12.0", 12000), ("12.8", 12080), ("13.0", 13000), ("13.5", 13050)];
+
+/// The compilers, oldest first, the newest of all last; none where they cannot be had, which was said by then.
+fn compilers() -> &'static [PathBuf] {
+    static FETCHED: LazyLock<Vec<PathBuf>> = LazyLock::new(fetch);
+    &FETCHED
+}
+
+fn fetch() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fetch-nvrtc");
+    let script = repository("scripts/fetch-nvrtc.sh");
+    let output = Command::new("bash").arg(&script).arg(&folder).output().expect("bash runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0) => String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect(),
+        // Whether a registry answers is nobody's fault here: never a failure.
+        Some(NO_ANSWER) => {
+            say(format_args!("skipped: download failed: {}", errors.lines().last().unwrap_or_default()));
+            Vec::new()
+        }
+        Some(TOOL_MISSING) => {
+            skip(format_args!("{}", errors.lines().last().unwrap_or_default()));
+            Vec::new()
+        }
+        _ => panic!("{}: {}\n{errors}", script.display(), output.status),
+    }
+}
+
+/// Each compiler with the oldest driver that runs its PTX.
+fn pairs() -> impl Iterator<Item = (&'static PathBuf, &'static str, u32)> {
+    compilers().iter().zip(VERSIONS).map(|(path, (version, number))| (path, version, number))
+}
+
+#[test]
+fn what_each_compiles_runs() {
+    let program = Build::new("compile/real").program().expect("it compiles");
+    for_each(pairs(), |(compiler, version, number)| {
+        let run = Run::new(&program, Driver::Shell(version)).env("CUSHIM_NVRTC", compiler);
+        run.env("CHECK_COMPILER", number.to_string()).checked().map(drop)
+    });
+}
+
+#[test]
+fn the_examples_print_the_same_with_each() {
+    let expected = std::fs::read_to_string(repository("examples/saxpy.txt")).expect("it is there");
+    let in_c = Build::of(&repository("examples/compile.c")).program().expect("it compiles");
+    let in_cpp = Build::cpp(&repository("examples/compile.cpp")).program().expect("it compiles");
+    for_each(pairs(), |(compiler, version, _)| {
+        [&in_c, &in_cpp].into_iter().try_for_each(|program| {
+            let run = Run::new(program, Driver::Shell(version)).env("CUSHIM_NVRTC", compiler);
+            let printed = run.output()?;
+            if printed == expected { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+        })
+    });
+}
+
+/// Without a compiler the examples say what to install, and for which driver.
+#[test]
+fn the_examples_say_what_to_install() {
+    let in_c = Build::of(&repository("examples/compile.c")).program().expect("it compiles");
+    let in_cpp = Build::cpp(&repository("examples/compile.cpp")).program().expect("it compiles");
+    let empty = tempfile::tempdir().expect("a folder");
+    for_each(
+        [("12.4", "nvidia-cuda-nvrtc-cu12<=12.4.999"), ("13.0", "nvidia-cuda-nvrtc<=13.0.999")],
+        |(version, package)| {
+            [&in_c, &in_cpp].into_iter().try_for_each(|program| {
+                // Nothing is found: no variable, no Python, no home.
+                let run = ["CUSHIM_NVRTC", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH"]
+                    .into_iter()
+                    .fold(Run::new(program, Driver::Shell(version)), |run, name| run.env(name, ""));
+                let run = run.env("PATH", empty.path()).env("HOME", empty.path());
+                match run.output() {
+                    Err(said) if said.contains(package) && said.contains("No such file or directory") => {
+                        Ok(())
+                    }
+                    Err(said) if said.contains("NVRTC") => Err(said),
+                    // A toolkit is installed on this machine.
+                    Ok(printed) if printed.contains("0 wrong") => Ok(()),
+                    other => Err(format!("{other:?}")),
+                }
+            })
+        },
+    );
+}
