@@ -64,6 +64,12 @@ impl Bits {
             if end <= from || first >= to {
                 return Some(self.clone());
             }
+            if first <= from {
+                return Some(Self::Range(*end, *to));
+            }
+            if end >= to {
+                return Some(Self::Range(*from, *first));
+            }
         }
         let mut words = [0; WORDS];
         for (at, word) in words.iter_mut().enumerate() {

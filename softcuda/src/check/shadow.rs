@@ -121,17 +121,21 @@ impl Shadow {
 
     /// What was there before is of no interest.
     pub(super) fn forget(&mut self, range: Range<u64>) {
-        let mut pages: Vec<u64> = pages(&range).collect();
-        if pages.len() > self.pages.len() {
-            pages = self.pages.keys().copied().filter(|page| self::pages(&range).contains(page)).collect();
-        }
-        for page in pages {
+        let all = pages(&range);
+        // A range of addresses may have more pages than there is memory.
+        let known: Vec<u64> = if all.end - all.start > self.pages.len() as u64 {
+            self.pages.keys().copied().filter(|page| all.contains(page)).collect()
+        } else {
+            all.collect()
+        };
+        for page in known {
             let Entry::Occupied(mut uses) = self.pages.entry(page) else { continue };
             let bits = Bits::of(page, range.start, range.end);
             let before: usize = uses.get().iter().map(Use::weight).sum();
             uses.get_mut().retain_mut(|old| old.bits.without(&bits).map(|left| old.bits = left).is_some());
             let after: usize = uses.get().iter().map(Use::weight).sum();
-            self.weight = self.weight.saturating_sub(before - after);
+            // What is left of a range may take more than the range.
+            self.weight = (self.weight + after).saturating_sub(before);
             if uses.get().is_empty() {
                 uses.remove();
             }

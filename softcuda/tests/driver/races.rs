@@ -491,6 +491,24 @@ fn registered_memory_in_two_streams() {
     );
 }
 
+/// Memory that begins in the middle of what other memory was: only its bytes are new.
+#[test]
+fn memory_that_begins_where_other_was() {
+    let said = alone("memory_that_begins_where_other_was", &[("SOFTCUDA_CHECK", "races")], || {
+        let p = Program { cu: with_context(), mended: false };
+        let [a, b] = p.streams();
+        for size in [4096, 1024, 512, 2048] {
+            let memory = [p.allocate(size), p.allocate(size)];
+            memory.iter().for_each(|memory| p.fill(*memory, size, a));
+            p.ok("cuCtxSynchronize", &[]);
+            p.fill(memory[1], 16, b);
+            memory.iter().for_each(|memory| p.ok("cuMemFree_v2", &[*memory]));
+        }
+        assert!(p.reports().is_empty(), "{:#?}", p.reports());
+    });
+    assert!(!said.contains("panicked"), "{said}");
+}
+
 /// Each pair of places is told once, on the standard error stream too, and atomic operations do not conflict with each other.
 #[test]
 fn a_pair_of_places_is_told_once() {
