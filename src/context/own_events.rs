@@ -4,7 +4,10 @@ use super::Context;
 use crate::driver::CallError;
 use crate::driver::calls::event::RawEvent;
 use crate::driver::calls::stream::RawStream;
-use crate::driver::sys::{CU_EVENT_DISABLE_TIMING, CUDA_ERROR_CAPTURED_EVENT, CUDA_ERROR_INVALID_VALUE};
+use crate::driver::sys::{
+    CU_EVENT_DISABLE_TIMING, CUDA_ERROR_CAPTURED_EVENT, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE,
+    CUDA_ERROR_NOT_READY,
+};
 use crate::object::callback::is_inside;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -99,9 +102,22 @@ impl OwnEvent {
     /// Whether what was recorded last is work, of which the event tells, and no place in a capture. To ask such an event whether it is done
     /// would invalidate the capture, whoever's it is; to ask for the time from it to itself does not. The driver refuses that always, since the
     /// event measures none, but of a place in a capture it says that, and once the capture is over, that the value is wrong (measured on 580).
+    /// Any other error is no answer: the driver is asked again, and then nothing is known of the event.
     pub(crate) fn tells_of_work(&self) -> bool {
-        let asked = self.raw().elapsed_since(self.raw()).map_err(|error| error.result());
-        !matches!(asked, Err(Some(CUDA_ERROR_CAPTURED_EVENT | CUDA_ERROR_INVALID_VALUE)))
+        self.asked_for_work().or_else(|| self.asked_for_work()).unwrap_or(false)
+    }
+
+    fn asked_for_work(&self) -> Option<bool> {
+        let Err(error) = self.raw().elapsed_since(self.raw()) else { return Some(true) };
+        match error.result() {
+            Some(CUDA_ERROR_INVALID_HANDLE | CUDA_ERROR_NOT_READY) => Some(true),
+            Some(CUDA_ERROR_CAPTURED_EVENT | CUDA_ERROR_INVALID_VALUE) => Some(false),
+            _ => {
+                // It may say that nothing runs in the context any more.
+                let _ = self.context.failed(error, self.context.as_ref());
+                None
+            }
+        }
     }
 
     /// Whether what was recorded last is done, if the event [tells of work](Self::tells_of_work). For the worker, whose question disturbs no

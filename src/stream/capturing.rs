@@ -152,8 +152,8 @@ impl Stream {
             return Ok(false);
         }
         event.record(self.raw())?;
-        // Others may have begun one before this, or since.
-        Ok(!self.may_be_known_to_others() || !self.may_capture_now())
+        // Others may have begun one before this, or since; and it may be over by now.
+        Ok(!self.may_be_known_to_others() || (!self.may_capture_now() && event.tells_of_work()))
     }
 
     /// The native handle is about to be handed out.

@@ -2,8 +2,8 @@
 //!
 //! Launches of one instance run one after the other, so the last is done last. Where it was made in a stream that nobody else reaches, that is
 //! remembered, and an event is recorded there when somebody has to know. Anywhere else the launch is followed by an event at once: the
-//! stream may be gone later, or stand for another one, or have endless work of others. If that fails in a stream of the library's own, one is
-//! recorded later all the same; what was launched in any other one then is leaked with the exec, unless a later launch tells.
+//! stream may be gone later, or stand for another one, or have endless work of others. If that fails twice in a stream of the library's own, one
+//! is recorded later all the same; what was launched in any other one then is leaked with the exec, unless a later launch tells.
 
 use super::leaving::Leaving;
 use super::retired::{Retired, Wait, note, nothing_runs};
@@ -55,14 +55,21 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Records an event in a stream that others may reach, whose context is current if it is a default stream.
+    /// Records an event in a stream that others may reach, whose context is current if it is a default stream. If the driver refuses that, a
+    /// second one is tried: without any, nobody may ever be able to tell.
     #[cold]
     fn first(stream: &Arc<Stream>) -> Mark {
-        let recorded = OwnEvent::of(stream.context()).and_then(|event| {
-            let mut recorded = Self { event, stream: 0, thread: None };
-            recorded.again(stream).map(|()| recorded)
-        });
-        recorded.map_or_else(|error| unrecorded(stream, error), Mark::Recorded)
+        let again = |error| {
+            failed(stream, error);
+            Self::new(stream)
+        };
+        Self::new(stream).or_else(again).map_or_else(|error| unrecorded(stream, error), Mark::Recorded)
+    }
+
+    fn new(stream: &Stream) -> Result<Self, CallError> {
+        let mut recorded = Self { event: OwnEvent::of(stream.context())?, stream: 0, thread: None };
+        recorded.again(stream)?;
+        Ok(recorded)
     }
 
     /// Records the event again, for whom nobody waits. Somebody may have begun to capture the stream since it was asked: then the event tells
@@ -86,12 +93,17 @@ impl Recorded {
 /// thread, or cannot be asked beside captures.
 #[cold]
 fn unrecorded(stream: &Arc<Stream>, error: CallError) -> Mark {
-    log::debug!(target: "cushim", "an event after a launch in {stream} failed: {error:?}; what the exec keeps is released after a later one");
-    note(stream.context(), error);
+    failed(stream, error);
     match stream.kind() {
         StreamKind::Created => Mark::InStream(Arc::clone(stream)),
         _ => Mark::Unknown(Arc::clone(stream.context())),
     }
+}
+
+#[cold]
+fn failed(stream: &Stream, error: CallError) {
+    log::debug!(target: "cushim", "an event after a launch in {stream} failed: {error:?}; what the exec keeps is released after a later one");
+    note(stream.context(), error);
 }
 
 impl Launches {
@@ -122,7 +134,10 @@ impl Launches {
             {
                 match last.again(stream) {
                     Ok(()) => None,
-                    Err(error) => self.follow(smallvec![unrecorded(stream, error)]),
+                    Err(error) => {
+                        failed(stream, error);
+                        self.follow(smallvec![Recorded::first(stream)])
+                    }
                 }
             }
             _ => self.follow(if keeps { smallvec![Mark::of(stream)] } else { Marks::new() }),

@@ -64,7 +64,7 @@ pub(super) enum Wait {
 }
 
 impl Wait {
-    /// For what the stream has by now, which nobody but this library reaches; `None` if nothing runs there any more.
+    /// For what the stream has by now; `None` if nothing runs there any more. It is there as long as its object is.
     pub(super) fn in_stream(stream: &Arc<Stream>) -> Option<Self> {
         if nothing_runs(stream.context()) {
             return None;
