@@ -7,13 +7,17 @@
 static cushim_event event;
 static cushim_exec exec;
 
-/* An exec that waits for the event, inside of a child graph if that is asked for. */
-static cushim_exec waiting(int in_child) {
+enum form { PLAIN, IN_A_CHILD, REMOVED_SINCE, FORMS };
+
+/* An exec that waits for the event: the node stands in a child graph, or was removed from the graph since, if that is asked for. */
+static cushim_exec waiting(int form) {
+  const int in_child = form == IN_A_CHILD;
   cushim_graph graph = new_graph(), child = new_graph();
   cushim_node wait = NULL;
   CHECK_OK(cushim_graph_add_event_wait(in_child ? child : graph, NULL, 0, event, &wait));
   if (in_child) CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
   exec = new_exec(graph);
+  if (form == REMOVED_SINCE) CHECK_OK(cushim_node_remove(wait));
   CHECK_OK(cushim_graph_destroy(child));
   CHECK_OK(cushim_graph_destroy(graph));
   return exec;
@@ -30,13 +34,13 @@ static void is_refused(void) {
 int main(void) {
   check_begin();
   if (open_graphs()) {
-    int in_child;
-    for (in_child = 0; in_child < 2; in_child++) {
+    int form;
+    for (form = 0; form < FORMS; form++) {
       cushim_builder builder;
       cushim_graph graph = NULL;
       CHECK_OK(cushim_event_create(all.context, NULL, &event));
       CHECK_OK(cushim_set_label(event, "go"));
-      waiting(in_child);
+      waiting(form);
       CHECK_OK(launch(exec));
       builder = begun();
       CHECK_OK(cushim_event_record(event, cushim_builder_stream(builder)));
@@ -52,7 +56,7 @@ int main(void) {
       CHECK_OK(cushim_graph_destroy(graph));
       builder = begun();
       CHECK_OK(cushim_event_record(event, cushim_builder_stream(builder)));
-      waiting(in_child);
+      waiting(form);
       is_refused();
       CHECK_OK(cushim_event_record(event, all.stream));
       CHECK_OK(launch(exec));

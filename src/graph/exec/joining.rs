@@ -2,6 +2,8 @@
 
 use super::{Exec, State};
 use crate::event::{Event, awaited_in_captures};
+use crate::graph::contents::{Contents, Record};
+use crate::graph::state::name;
 use crate::object::error::{Error, Status};
 use crate::op::node::{EventParameters, Parameters};
 use crate::stream::Stream;
@@ -15,24 +17,21 @@ impl Exec {
         if captured.is_empty() {
             return Ok(());
         }
-        let tree = self.tree.lock_unasked();
-        if tree.root().is_none() {
-            return Ok(());
-        }
-        let is_one = |parameters: &Parameters| match parameters {
-            Parameters::EventWait(waits) => captured.contains(&waits.native()).then(|| waits.clone()),
-            _ => None,
-        };
-        let nodes = tree.nodes().filter(|(_, node)| node.number < self.instance.born);
-        for (id, _) in nodes {
-            if let Ok(Some(waits)) = self.now(state, &tree, id, is_one) {
-                return Err(self.would_join(stream, &tree.name_of(id), &waits));
+        let others = state.untold.iter().map(|(_, contents)| contents);
+        for (_, record) in std::iter::once(&state.contents).chain(others).flat_map(Contents::iter) {
+            match &record.parameters {
+                Parameters::EventWait(waits) if captured.contains(&waits.native()) => {
+                    return Err(self.would_join(stream, record, waits));
+                }
+                _ => {}
             }
         }
         Ok(())
     }
 
-    fn would_join(&self, stream: &Stream, node: &str, waits: &EventParameters) -> Error {
+    fn would_join(&self, stream: &Stream, record: &Record, waits: &EventParameters) -> Error {
+        let label = self.tree.names.label(record.number);
+        let node = name(record.node_type(), record.number, label.as_deref());
         let event = waits.event().map_or_else(|| "an event".to_owned(), |event| Event::to_string(&event));
         let refusal = format!(
             "{node} of {self} waits for {event}, which a capture under way has recorded: the launch would make {stream} part of that capture, and \
