@@ -103,6 +103,10 @@ static void export_is_refused(cushim_buffer buffer) {
   CHECK_OK(cushim_buffer_get_part_count(own, &count));
   CHECK(count == 1);
   CHECK_OK(cushim_buffer_destroy(own));
+  CHECK_OK(cushim_buffer_wrap(all.driver, NULL, 0, 0, private_space, NULL, &own));
+  REFUSED(cushim_buffer_get_part_count(own, &count));
+  CHECK_CONTAINS(last_message(), "came from here");
+  CHECK_OK(cushim_buffer_destroy(own));
   CHECK_OK(cushim_buffer_create(all.resource, all.stream, 64, &pooled));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_buffer_get_part_count(pooled, &count));
   CHECK(count == 0);
