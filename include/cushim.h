@@ -5079,11 +5079,10 @@ cushim_status cushim_allocation_import(cushim_device device,
  *
  * @param[in] buffer The buffer, of a virtual resource.
  * @param[out] count The number of parts.
- * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that
- *   was wrapped with the resource and is not of it.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for memory
+ *   that was wrapped with the resource and is not of it.
  */
-cushim_status cushim_buffer_get_part_count(cushim_buffer buffer,
-                                           size_t *count);
+cushim_status cushim_buffer_get_part_count(cushim_buffer buffer, size_t *count);
 
 /*
  * Exports the memory of a buffer of a virtual resource with `CUSHIM_SHAREABLE_POSIX_FD`, in all its parts. The memory

@@ -3,7 +3,6 @@
 use super::ids::{GraphId, NodeId};
 use crate::context::Context;
 use crate::driver::CallError;
-use crate::object::in_place::arc_of;
 use crate::op::attachment::{Attachment, Prepared, let_go_of};
 use crate::op::node::{Holds, NodeType, Parameters};
 use std::sync::Arc;
@@ -103,12 +102,26 @@ impl Record {
     }
 }
 
-#[derive(Clone)]
+#[repr(transparent)]
 struct Page([Option<Record>; PLACES]);
 
 impl Page {
     fn new() -> Arc<Self> {
-        arc_of(|| Self([const { None }; PLACES]))
+        Self::of(|_| None)
+    }
+
+    /// Made place by place where it stays: where nothing is optimised, the whole of it would take 10 KiB of the caller's stack, which may be small.
+    #[inline]
+    fn of(mut make: impl FnMut(usize) -> Option<Record>) -> Arc<Self> {
+        let mut page = Arc::<Self>::new_uninit();
+        let first =
+            Arc::get_mut(&mut page).expect("nobody else has it yet").as_mut_ptr().cast::<Option<Record>>();
+        for place in 0..PLACES {
+            // SAFETY: a page is that many records, one behind the other, and this is one of them.
+            unsafe { first.add(place).write(make(place)) };
+        }
+        // SAFETY: each of its places was written.
+        unsafe { page.assume_init() }
     }
 
     fn forgotten(&self) -> Arc<Self> {
@@ -122,10 +135,7 @@ impl Page {
     }
 
     fn keeping_nothing(&self) -> Arc<Self> {
-        let mut page = Self::new();
-        let records = own(&mut page).0.iter_mut();
-        records.zip(&self.0).for_each(|(to, from)| *to = from.as_ref().map(Record::keeping_nothing));
-        page
+        Self::of(|place| self.0[place].as_ref().map(Record::keeping_nothing))
     }
 }
 
@@ -334,7 +344,7 @@ fn is_shared(page: &Arc<Page>) -> bool {
 
 #[cold]
 fn copy(page: &mut Arc<Page>) {
-    *page = Arc::new(Page::clone(page));
+    *page = Page::of(|place| page.0[place].clone());
 }
 
 fn page_of(id: NodeId) -> usize {

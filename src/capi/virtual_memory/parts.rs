@@ -96,8 +96,8 @@ pub unsafe extern "C" fn cushim_allocation_import(
 ///
 /// @param[in] buffer The buffer, of a virtual resource.
 /// @param[out] count The number of parts.
-/// @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that
-///   was wrapped with the resource and is not of it.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for memory
+///   that was wrapped with the resource and is not of it.
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.
