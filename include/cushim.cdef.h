@@ -53,6 +53,7 @@ typedef int32_t cushim_context_kind;
 typedef int32_t cushim_copy_flags;
 typedef int32_t cushim_descriptor_size;
 typedef int32_t cushim_dlpack_flags;
+typedef int32_t cushim_dma_buf_flags;
 typedef int32_t cushim_drain_item_kind;
 typedef int32_t cushim_driver_flags;
 typedef int32_t cushim_driver_kind;
@@ -61,6 +62,7 @@ typedef int32_t cushim_endpoint_flags;
 typedef int32_t cushim_endpoint_kind;
 typedef int32_t cushim_event_flags;
 typedef int32_t cushim_exec_flags;
+typedef int32_t cushim_flush_scope;
 typedef int32_t cushim_graph_allocation_flags;
 typedef int32_t cushim_host_flags;
 typedef int32_t cushim_json_flags;
@@ -76,6 +78,7 @@ typedef int32_t cushim_ownership;
 typedef int32_t cushim_pinned_form;
 typedef int32_t cushim_pool_attribute;
 typedef int32_t cushim_pool_choice;
+typedef int32_t cushim_pool_memory;
 typedef int32_t cushim_range_kind;
 typedef int32_t cushim_register_flags;
 typedef int32_t cushim_resource_kind;
@@ -269,7 +272,17 @@ enum {
   CUSHIM_POOL_RESERVED_CURRENT = 5,
   CUSHIM_POOL_RESERVED_HIGH = 6,
   CUSHIM_POOL_USED_CURRENT = 7,
-  CUSHIM_POOL_USED_HIGH = 8
+  CUSHIM_POOL_USED_HIGH = 8,
+  CUSHIM_POOL_ALLOCATION_TYPE = 9,
+  CUSHIM_POOL_HANDLE_TYPES = 10,
+  CUSHIM_POOL_LOCATION_ID = 11,
+  CUSHIM_POOL_LOCATION_KIND = 12,
+  CUSHIM_POOL_MAX_SIZE = 13,
+  CUSHIM_POOL_HARDWARE_DECOMPRESSION = 14
+};
+enum {
+  CUSHIM_POOL_PINNED = 1,
+  CUSHIM_POOL_MANAGED = 2
 };
 enum {
   CUSHIM_VIRTUAL_READ_WRITE = 0,
@@ -287,6 +300,13 @@ enum {
 };
 enum {
   CUSHIM_SLEEP_KEEP_CONTENTS = 1
+};
+enum {
+  CUSHIM_DMA_BUF_PCIE = 1
+};
+enum {
+  CUSHIM_FLUSH_TO_OWNER = 100,
+  CUSHIM_FLUSH_TO_ALL_DEVICES = 200
 };
 enum {
   CUSHIM_DLPACK_READ_ONLY = 1,
@@ -1374,6 +1394,8 @@ cushim_status cushim_resource_get_peers(cushim_resource resource, cushim_device 
 cushim_status cushim_resource_set_peers(cushim_resource resource, const cushim_device *devices, size_t device_count);
 cushim_status cushim_resource_add_peers(cushim_resource resource, const cushim_device *devices, size_t device_count);
 cushim_status cushim_resource_remove_peers(cushim_resource resource, const cushim_device *devices, size_t device_count);
+cushim_status cushim_resource_create_location_pool(cushim_device device, const cushim_location *place, cushim_pool_memory memory, cushim_pool_choice choice, cushim_resource *resource);
+cushim_status cushim_device_set_location_pool(cushim_device device, const cushim_location *place, cushim_pool_memory memory, cushim_resource resource);
 cushim_status cushim_buffer_create(cushim_resource resource, cushim_stream stream, size_t bytes, cushim_buffer *buffer);
 cushim_status cushim_buffer_wrap(cushim_driver driver, cushim_stream stream, uint64_t pointer, size_t bytes, cushim_resource resource, const cushim_owner *owner, cushim_buffer *buffer);
 cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
@@ -1420,6 +1442,10 @@ cushim_status cushim_allocation_import(cushim_device device, const cushim_virtua
 cushim_status cushim_buffer_get_part_count(cushim_buffer buffer, size_t *count);
 cushim_status cushim_buffer_export_parts(cushim_buffer buffer, void *descriptors, size_t size, int32_t *files, size_t count);
 cushim_status cushim_buffer_import_parts(cushim_resource resource, cushim_stream stream, const void *descriptors, size_t size, const int32_t *files, size_t count, cushim_buffer *buffer);
+cushim_status cushim_buffer_export_dma_buf(cushim_buffer buffer, size_t offset, size_t bytes, uint32_t flags, int32_t *file);
+cushim_status cushim_buffer_set_sync_memops(cushim_buffer buffer, int32_t on);
+cushim_status cushim_buffer_get_sync_memops(cushim_buffer buffer, int32_t *on);
+cushim_status cushim_context_flush_direct_writes(cushim_context context, cushim_flush_scope scope);
 cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer, const cushim_dlpack_options *options, void **tensor);
 cushim_status cushim_buffer_import_dlpack(cushim_driver driver, void *tensor, uint32_t flags, cushim_buffer *buffer, int32_t *read_only);
 cushim_status cushim_event_export(cushim_event event, void *descriptor, size_t size);

@@ -145,7 +145,8 @@
  *
  * To allocate memory:
  *   cushim_context_allocate, cushim_context_free, cushim_stream_allocate, cushim_stream_free,
- *   cushim_resource_allocate, cushim_resource_free
+ *   cushim_resource_allocate, cushim_resource_free, cushim_resource_create_location_pool,
+ *   cushim_device_set_location_pool
  *
  * To copy memory:
  *   cushim_stream_copy, cushim_stream_copy_3d, cushim_context_copy, cushim_context_copy_3d,
@@ -200,6 +201,10 @@
  *   cushim_allocation_export, cushim_allocation_import, cushim_buffer_get_part_count, cushim_buffer_export_parts,
  *   cushim_buffer_import_parts, cushim_event_export, cushim_event_import, cushim_resource_export,
  *   cushim_resource_import, cushim_buffer_export, cushim_buffer_import, cushim_buffer_open
+ *
+ * To let network adapters reach memory:
+ *   cushim_buffer_export_dma_buf, cushim_buffer_set_sync_memops, cushim_buffer_get_sync_memops,
+ *   cushim_context_flush_direct_writes
  *
  * To exchange tensors with other libraries:
  *   cushim_buffer_export_dlpack, cushim_buffer_import_dlpack
@@ -643,13 +648,44 @@ enum cushim_pool_attribute
   /* The bytes that are allocated from the pool. Read-only. */
   CUSHIM_POOL_USED_CURRENT = 7,
   /* The most bytes that were ever allocated from it. Can be set to 0, which starts anew. */
-  CUSHIM_POOL_USED_HIGH = 8
+  CUSHIM_POOL_USED_HIGH = 8,
+  /* The kind of its memory, a `cushim_pool_memory`. Read-only, CUDA 13.2, as all that follow. */
+  CUSHIM_POOL_ALLOCATION_TYPE = 9,
+  /* How it can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined. */
+  CUSHIM_POOL_HANDLE_TYPES = 10,
+  /* The ordinal of the device, or the number of the NUMA node, where its memory is. */
+  CUSHIM_POOL_LOCATION_ID = 11,
+  /* What its location is, a `cushim_location_kind`. */
+  CUSHIM_POOL_LOCATION_KIND = 12,
+  /* The most bytes that it can have; 0 for no limit. */
+  CUSHIM_POOL_MAX_SIZE = 13,
+  /* Whether its memory is for decompression by hardware. 0 or 1. */
+  CUSHIM_POOL_HARDWARE_DECOMPRESSION = 14
 };
 #ifndef __cplusplus
 #if CUSHIM_TYPED_ENUMS
 typedef enum cushim_pool_attribute cushim_pool_attribute;
 #else
 typedef int32_t cushim_pool_attribute;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* What kind of memory a pool has. The numbers are those of `CUmemAllocationType`. */
+enum cushim_pool_memory
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* It stays where it is: a device's own memory, or page-locked memory of the host. */
+  CUSHIM_POOL_PINNED = 1,
+  /* Managed memory, which is at the location at first. */
+  CUSHIM_POOL_MANAGED = 2
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_pool_memory cushim_pool_memory;
+#else
+typedef int32_t cushim_pool_memory;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -692,6 +728,25 @@ enum cushim_virtual_access
 typedef enum cushim_virtual_access cushim_virtual_access;
 #else
 typedef int32_t cushim_virtual_access;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* Who sees, after a flush, what other devices have written. */
+enum cushim_flush_scope
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* The context's device. */
+  CUSHIM_FLUSH_TO_OWNER = 100,
+  /* All devices. */
+  CUSHIM_FLUSH_TO_ALL_DEVICES = 200
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_flush_scope cushim_flush_scope;
+#else
+typedef int32_t cushim_flush_scope;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -1138,6 +1193,23 @@ enum cushim_sleep_flags
 typedef enum cushim_sleep_flags cushim_sleep_flags;
 #else
 typedef int32_t cushim_sleep_flags;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
+/* Flags of `cushim_buffer_export_dma_buf`. */
+enum cushim_dma_buf_flags
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* The adapter reaches the memory over PCIe, also where there is another way (CUDA 12.8). */
+  CUSHIM_DMA_BUF_PCIE = 1
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_dma_buf_flags cushim_dma_buf_flags;
+#else
+typedef int32_t cushim_dma_buf_flags;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
@@ -4424,7 +4496,8 @@ cushim_status cushim_resource_free(cushim_resource resource, cushim_stream strea
  * @param[in] resource The resource.
  * @param[in] pool_attribute Which attribute.
  * @param[out] value The value.
- * @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool, and for an attribute that the driver is too old
+ *   for.
  * @driver any
  */
 cushim_status cushim_resource_get_attribute(cushim_resource resource,
@@ -4509,6 +4582,48 @@ cushim_status cushim_resource_add_peers(cushim_resource resource, const cushim_d
 cushim_status cushim_resource_remove_peers(cushim_resource resource,
                                            const cushim_device *devices,
                                            size_t device_count);
+
+/*
+ * Creates a resource from a pool of a location: the current one, from which everybody in the process allocates who
+ * names no pool (`cuMemGetMemPool`), the one that is there from the start (`cuMemGetDefaultMemPool`), or a new one.
+ *
+ * Before CUDA 13.0 a device has pools of its own memory only.
+ *
+ * @param[in] device The device, for a location of its driver. It gets access to memory of the host.
+ * @param[in] place A device, the host or a NUMA node of the host.
+ * @param[in] memory The kind of memory.
+ * @param[in] choice Which pool.
+ * @param[out, owned] resource The resource.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a location that does not exist; `CUSHIM_ERROR_UNSUPPORTED` for one
+ *   that needs CUDA 13.0.
+ * @driver any
+ */
+cushim_status cushim_resource_create_location_pool(cushim_device device,
+                                                   const struct cushim_location *place,
+                                                   cushim_pool_memory memory,
+                                                   cushim_pool_choice choice,
+                                                   cushim_resource *resource);
+
+/*
+ * Makes a pool the current one of a location, for all users in the process (`cuMemSetMemPool`; below CUDA 13.0
+ * `cuDeviceSetMemPool`). `cuMemAllocAsync` allocates from the current pool of the device's own memory. What was
+ * allocated before stays in its pool.
+ *
+ * A pool of a resource goes with that; the pool from the start is current then. What others have allocated from it
+ * must be freed before.
+ *
+ * @param[in] device The device, for a location of its driver.
+ * @param[in] place A device, the host or a NUMA node of the host.
+ * @param[in] memory The kind of memory.
+ * @param[in, nullable] resource The pool, of such memory at the location. NULL: the pool from the start.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a location that does not exist; `CUSHIM_ERROR_UNSUPPORTED` for one
+ *   that needs CUDA 13.0, and for a resource that is no pool; `CUDA_ERROR_INVALID_VALUE` for a pool of other memory.
+ * @driver any
+ */
+cushim_status cushim_device_set_location_pool(cushim_device device,
+                                              const struct cushim_location *place,
+                                              cushim_pool_memory memory,
+                                              cushim_resource resource);
 
 /*
  * Allocates a buffer from a resource: in stream order if the resource is stream-ordered, otherwise synchronously.
@@ -5134,6 +5249,63 @@ cushim_status cushim_buffer_import_parts(cushim_resource resource,
                                          const int32_t *files,
                                          size_t count,
                                          cushim_buffer *buffer);
+
+/*
+ * Exports a part of a buffer of a device's memory as a dma-buf, which other drivers import, as `ibv_reg_dmabuf_mr`
+ * does. The buffer must outlive the use of it.
+ *
+ * @param[in] buffer The buffer: of a pool, of `cuMemAlloc` or of virtual memory.
+ * @param[in] offset The first byte. Its address is a multiple of the host's page size, usually 4096.
+ * @param[in] bytes The size in bytes, a multiple of the page size.
+ * @param[in, flags(cushim_dma_buf_flags)] flags Flags.
+ * @param[out] file Receives a new file descriptor; close it.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device offers none (attribute 124) and for memory of the host;
+ *   `CUSHIM_ERROR_INVALID_ARGUMENT` for a part that is empty, not inside or not of whole pages, and for a buffer
+ *   that sleeps.
+ * @driver any
+ */
+cushim_status cushim_buffer_export_dma_buf(cushim_buffer buffer,
+                                           size_t offset,
+                                           size_t bytes,
+                                           uint32_t flags,
+                                           int32_t *file);
+
+/*
+ * Sets whether synchronous copies and fills of a buffer's allocation always wait until they are done
+ * (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`), so that other devices which read the memory directly see them. It
+ * holds for the whole allocation, until it is set otherwise.
+ *
+ * @param[in] buffer The buffer, of any memory but virtual memory. Managed memory has it from the start (branch 580).
+ * @param[in] on 1 or 0.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty buffer, one that sleeps, and another value;
+ *   `CUDA_ERROR_NOT_SUPPORTED` for virtual memory.
+ * @driver any
+ */
+cushim_status cushim_buffer_set_sync_memops(cushim_buffer buffer, int32_t on);
+
+/*
+ * Returns what `cushim_buffer_set_sync_memops` has set for a buffer's allocation, or others by the driver's
+ * function.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out] on 1 or 0.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty buffer.
+ * @driver any
+ */
+cushim_status cushim_buffer_get_sync_memops(cushim_buffer buffer, int32_t *on);
+
+/*
+ * Waits until what other devices have written so far into memory of a context, by GPUDirect RDMA, is visible
+ * (`cuFlushGPUDirectRDMAWrites`). A device whose attribute 118 (`GPU_DIRECT_RDMA_WRITES_ORDERING`) is at least the
+ * scope needs none.
+ *
+ * @param[in] context The context.
+ * @param[in] scope Who sees it.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device offers the host none (attribute 117);
+ *   `CUSHIM_ERROR_INVALID_ARGUMENT` for another scope.
+ * @driver any
+ */
+cushim_status cushim_context_flush_direct_writes(cushim_context context, cushim_flush_scope scope);
 
 /*
  * Exports a buffer as a DLPack tensor. The tensor keeps the buffer alive until its deleter is called.

@@ -56,7 +56,7 @@ pub mod typed;
 #[doc = include_str!("../docs/start/rust.md")]
 mod page {}
 
-pub use context::{Context, ContextKind, NativeContext};
+pub use context::{Context, ContextKind, FlushScope, NativeContext};
 pub use device::Device;
 pub use event::{Event, EventOptions};
 pub use feature::Feature;

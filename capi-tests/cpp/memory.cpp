@@ -283,6 +283,25 @@ void processes(cushim::device_ref device, cushim::context_ref context, cushim::s
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::buffer::open_descriptor(context, stream, memory.export_descriptor()));
 }
 
+// Pools by location, and what network adapters need; softcuda has no adapter.
+void located(cushim::device_ref device, cushim::context_ref context, cushim::stream_ref stream) {
+  const cushim::location here = cushim::location::device(0);
+  const cushim::resource start = cushim::resource::location_pool(device, here, CUSHIM_POOL_PINNED, CUSHIM_POOL_DEFAULT);
+  const cushim::resource own = cushim::resource::location_pool(device, here, CUSHIM_POOL_PINNED, CUSHIM_POOL_OWN);
+  device.set_location_pool(here, CUSHIM_POOL_PINNED, own);
+  CHECK(cushim::resource(cushim::resource::location_pool(device, here, CUSHIM_POOL_PINNED)).native() == own.native());
+  device.reset_location_pool(here, CUSHIM_POOL_PINNED);
+  CHECK(cushim::resource(cushim::resource::location_pool(device, here, CUSHIM_POOL_PINNED)).native() == start.native());
+  const cushim::resource plain = cushim::resource::device(context);
+  const cushim::buffer memory = plain.allocate(stream, 4096);
+  memory.set_sync_memops(true);
+  CHECK(memory.sync_memops());
+  memory.set_sync_memops(false);
+  CHECK(!memory.sync_memops());
+  CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, memory.export_dma_buf(0, 4096));
+  CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, context.flush_direct_writes());
+}
+
 // Virtual memory goes in parts, and may come back to the process that created it.
 void parts(cushim::device_ref device, cushim::stream_ref stream) {
   cushim::virtual_options options;
@@ -326,6 +345,7 @@ void run() {
   virtual_memory(device, stream);
   processes(device, context, stream);
   parts(device, stream);
+  located(device, context, stream);
   stream.sync();
 }
 

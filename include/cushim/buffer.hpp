@@ -97,6 +97,17 @@ class buffer_ref : public detail::ref<cushim_buffer> {
   [[nodiscard]] result<bool> asleep() const {
     return detail::ask<bool, std::int32_t>(cushim_buffer_get_asleep, get());
   }
+  // A dma-buf of whole pages of a device's memory, for drivers of other devices: a file descriptor; close it.
+  [[nodiscard]] result<int> export_dma_buf(std::size_t offset, std::size_t bytes, std::uint32_t flags = 0) const {
+    return detail::ask<int, std::int32_t>(cushim_buffer_export_dma_buf, get(), offset, bytes, flags);
+  }
+  // Whether synchronous copies and fills of the allocation always wait until they are done.
+  result<void> set_sync_memops(bool on) const {
+    return detail::done(cushim_buffer_set_sync_memops(get(), on ? 1 : 0));
+  }
+  [[nodiscard]] result<bool> sync_memops() const {
+    return detail::ask<bool, std::int32_t>(cushim_buffer_get_sync_memops, get());
+  }
   // Advice on a buffer of managed memory.
   [[nodiscard]] result<managed_memory> managed() const;
   // For buffer::from_descriptor, or open_descriptor, in another process; of a pool that was created for several, or

@@ -128,6 +128,10 @@ class context_ref : public detail::transfers<cushim_context, cushim_context_copy
     const cushim_status status = cushim_context_get_memory_info(get(), &info.free, &info.total);
     return detail::give(status, std::move(info));
   }
+  // Waits until what other devices have written by GPUDirect RDMA is visible.
+  result<void> flush_direct_writes(cushim_flush_scope scope = CUSHIM_FLUSH_TO_OWNER) const {
+    return detail::done(cushim_context_flush_direct_writes(get(), scope));
+  }
   // What the driver knows about an address.
   [[nodiscard]] result<cushim_pointer_attributes> get_pointer_attributes(address pointer) const {
     return detail::ask_struct<cushim_pointer_attributes>(cushim_context_get_pointer_attributes, get(), pointer);

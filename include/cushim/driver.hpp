@@ -171,6 +171,11 @@ class device_ref : public detail::ref<cushim_device> {
   result<void> set_resource(resource_ref resource) const;
   // Back to that of the device's current pool.
   result<void> reset_resource() const { return detail::done(cushim_device_set_resource(get(), nullptr)); }
+  // The pool from which everybody in the process allocates such memory there; without one that from the start.
+  result<void> set_location_pool(location place, cushim_pool_memory memory, resource_ref pool) const;
+  result<void> reset_location_pool(location place, cushim_pool_memory memory) const {
+    return detail::done(cushim_device_set_location_pool(get(), place.get(), memory, nullptr));
+  }
   // A buffer from that resource, allocated and freed in the order of the stream.
   [[nodiscard]] result<buffer> allocate(stream_ref stream, std::size_t bytes) const;
 

@@ -232,6 +232,12 @@ class [[nodiscard]] resource
     raw.max_size = options.max_size;
     return detail::ask<resource, cushim_resource>(cushim_resource_create_device_pool, device.get(), &raw);
   }
+  // A pool of a location: the current one, that from the start, or a new one.
+  [[nodiscard]] static result<resource> location_pool(device_ref device, location place, cushim_pool_memory memory,
+                                                      cushim_pool_choice choice = CUSHIM_POOL_CURRENT) {
+    return detail::ask<resource, cushim_resource>(cushim_resource_create_location_pool, device.get(), place.get(),
+                                                  memory, choice);
+  }
   // A pool of another process, from which its buffers are imported. The file stays the caller's.
   [[nodiscard]] static result<resource> from_descriptor(device_ref device, const descriptor &bytes, int file) {
     return detail::ask<resource, cushim_resource>(cushim_resource_import, device.get(), bytes.data(), bytes.size(),
@@ -305,6 +311,9 @@ class [[nodiscard]] resource
 
 inline result<resource_ref> device_ref::resource() const {
   return detail::ask<resource_ref, cushim_resource>(cushim_device_get_resource, get());
+}
+inline result<void> device_ref::set_location_pool(location place, cushim_pool_memory memory, resource_ref pool) const {
+  return detail::done(cushim_device_set_location_pool(get(), place.get(), memory, pool.get()));
 }
 inline result<void> device_ref::set_resource(resource_ref resource) const {
   return detail::done(cushim_device_set_resource(get(), resource.get()));

@@ -5,14 +5,16 @@ from __future__ import annotations
 import uuid
 
 from ._errors import Unsupported
-from ._handles import DeviceBase, DriverBase
-from ._object import borrowed, check, failure, ffi, found, handle, lib, made, owned, sized, text, text_of
+from ._handles import DeviceBase, DriverBase, ResourceBase
+from ._managed import _place
+from ._object import borrowed, check, failure, ffi, found, handle, lib, made, owned, perhaps, sized, text, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List, Optional, Tuple
 
     from ._context import Context
+    from ._managed import Where
     from ._memory import Buffer, Resource
     from ._records import Candidate, Symbol
     from ._stream import Stream
@@ -196,6 +198,15 @@ class Device(DeviceBase, of=True):
         options = sized("cushim_device_pool_options")
         options.choice, options.max_size, options.handle_types = choice, max_size, handle_types
         return made("resource", lib.cushim_resource_create_device_pool, self._h, options)
+
+    def create_location_pool(self, location: Where, memory: int = 1, choice: int = 0) -> Resource:
+        """A pool of a `Location`, or of a device; `memory` is a `PoolMemory`, by default pinned, and `choice` a `PoolChoice`, by default the
+        current one."""
+        return made("resource", lib.cushim_resource_create_location_pool, self._h, _place(location), memory, choice)
+
+    def set_location_pool(self, location: Where, memory: int, pool: Optional[Resource]) -> None:
+        """The pool from which everybody in the process allocates such memory there; None: that from the start."""
+        check(lib.cushim_device_set_location_pool(self._h, _place(location), memory, perhaps(pool, ResourceBase, "pool")))
 
     def create_virtual_resource(self, **options: Any) -> Resource:
         """Virtual memory, whose buffers grow and sleep. `location` is None for the device's memory, or a `Location` of the host; `flags`

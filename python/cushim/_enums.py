@@ -378,6 +378,27 @@ class PoolAttribute(IntEnum):
     """The bytes that are allocated from the pool. Read-only."""
     USED_HIGH = 8
     """The most bytes that were ever allocated from it. Can be set to 0, which starts anew."""
+    ALLOCATION_TYPE = 9
+    """The kind of its memory, a `pool_memory`. Read-only, CUDA 13.2, as all that follow."""
+    HANDLE_TYPES = 10
+    """How it can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined."""
+    LOCATION_ID = 11
+    """The ordinal of the device, or the number of the NUMA node, where its memory is."""
+    LOCATION_KIND = 12
+    """What its location is, a `location_kind`."""
+    MAX_SIZE = 13
+    """The most bytes that it can have; 0 for no limit."""
+    HARDWARE_DECOMPRESSION = 14
+    """Whether its memory is for decompression by hardware. 0 or 1."""
+
+
+class PoolMemory(IntEnum):
+    """`pool_memory`. What kind of memory a pool has. The numbers are those of `CUmemAllocationType`."""
+
+    PINNED = 1
+    """It stays where it is: a device's own memory, or page-locked memory of the host."""
+    MANAGED = 2
+    """Managed memory, which is at the location at first."""
 
 
 class VirtualAccess(IntEnum):
@@ -416,6 +437,22 @@ class SleepFlags(IntFlag):
 
     KEEP_CONTENTS = 1
     """The contents are copied to the host, and back when the buffer wakes. Otherwise they are lost."""
+
+
+class DmaBufFlags(IntFlag):
+    """`dma_buf_flags`. Flags of `buffer_export_dma_buf`."""
+
+    PCIE = 1
+    """The adapter reaches the memory over PCIe, also where there is another way (CUDA 12.8)."""
+
+
+class FlushScope(IntEnum):
+    """`flush_scope`. Who sees, after a flush, what other devices have written."""
+
+    OWNER = 100
+    """The context's device."""
+    ALL_DEVICES = 200
+    """All devices."""
 
 
 class DlpackFlags(IntFlag):
@@ -1100,6 +1137,7 @@ __all__ = [
     "DescriptorSize",
     "DeviceAttribute",
     "DlpackFlags",
+    "DmaBufFlags",
     "DrainItemKind",
     "DriverFlags",
     "DriverKind",
@@ -1108,6 +1146,7 @@ __all__ = [
     "EventFlags",
     "EventRecordFlags",
     "ExecFlags",
+    "FlushScope",
     "FunctionAttribute",
     "GraphAllocationFlags",
     "GraphDebugDotFlags",
@@ -1134,6 +1173,7 @@ __all__ = [
     "PinnedForm",
     "PoolAttribute",
     "PoolChoice",
+    "PoolMemory",
     "RangeKind",
     "RegisterFlags",
     "ResourceKind",

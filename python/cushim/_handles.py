@@ -313,6 +313,12 @@ class ContextBase(Object):
         check(lib.cushim_context_get_address_range(self._h, pointer, start, bytes))
         return start[0], bytes[0]
 
+    def flush_direct_writes(self, scope: int) -> None:
+        """Waits until what other devices have written so far into memory of a context, by GPUDirect RDMA, is
+        visible (`cuFlushGPUDirectRDMAWrites`). A device whose attribute 118 (`GPU_DIRECT_RDMA_WRITES_ORDERING`)
+        is at least the scope needs none."""
+        check(lib.cushim_context_flush_direct_writes(self._h, scope))
+
 
 class StreamBase(Object):
     """A stream of a context. A stream keeps its context alive."""
@@ -568,6 +574,27 @@ class BufferBase(Object):
         count = ffi.new("size_t *")
         check(lib.cushim_buffer_get_part_count(self._h, count))
         return count[0]
+
+    def export_dma_buf(self, offset: int, bytes: int, flags: int = 0) -> int:
+        """Exports a part of a buffer of a device's memory as a dma-buf, which other drivers import, as
+        `ibv_reg_dmabuf_mr` does. The buffer must outlive the use of it."""
+        file = ffi.new("int32_t *")
+        check(lib.cushim_buffer_export_dma_buf(self._h, offset, bytes, flags, file))
+        return file[0]
+
+    def set_sync_memops(self, on: int) -> None:
+        """Sets whether synchronous copies and fills of a buffer's allocation always wait until they are done
+        (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`), so that other devices which read the memory directly see them. It
+        holds for the whole allocation, until it is set otherwise."""
+        check(lib.cushim_buffer_set_sync_memops(self._h, on))
+
+    @property
+    def sync_memops(self) -> int:
+        """Returns what `buffer_set_sync_memops` has set for a buffer's allocation, or others by the driver's
+        function."""
+        on = ffi.new("int32_t *")
+        check(lib.cushim_buffer_get_sync_memops(self._h, on))
+        return on[0]
 
 
 class AllocationBase(Object):

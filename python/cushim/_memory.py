@@ -128,6 +128,12 @@ class Buffer(BufferBase, Closing, of=True):
         descriptors = bytes(ffi.buffer(room))
         return [Exported(descriptors[i * DESCRIPTOR : (i + 1) * DESCRIPTOR], files[i]) for i in range(count)]
 
+    def export_dma_buf(self, offset: int = 0, bytes: Optional[int] = None, flags: int = 0) -> int:
+        """A dma-buf of whole pages of a device's memory, for drivers of other devices: a new file descriptor, to be closed with `os.close`."""
+        file = ffi.new("int32_t *")
+        check(lib.cushim_buffer_export_dma_buf(self._h, offset, len(self) - offset if bytes is None else bytes, flags, file))
+        return int(file[0])
+
     def copy(self, stream: Stream) -> Buffer:
         """A copy of the buffer, of the same resource, in stream order."""
         return made("buffer", lib.cushim_buffer_create_copy, self._h, handle(stream, StreamBase, "stream"))

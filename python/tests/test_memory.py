@@ -257,3 +257,26 @@ def test_reservations_and_allocations(device, stream):
     with pytest.raises(cushim.CushimError, match="nothing is mapped"):
         space.get_access(unit, device)
     space.close()
+
+
+def test_pools_of_a_location(device, stream):
+    start = device.create_location_pool(device, choice=1)
+    own = device.create_location_pool(device, choice=2)
+    device.set_location_pool(device, 1, own)
+    assert device.create_location_pool(device).native == own.native != start.native
+    device.set_location_pool(device, 1, None)
+    assert device.create_location_pool(device).native == start.native
+    with pytest.raises(ValueError):
+        device.create_location_pool(device, memory=9)
+
+
+def test_what_network_adapters_need(context, device, stream):
+    buffer = context.create_device_resource().allocate(None, 4096)
+    assert not buffer.sync_memops
+    buffer.set_sync_memops(1)
+    assert buffer.sync_memops
+    for call in (buffer.export_dma_buf, lambda: context.flush_direct_writes(100)):
+        try:
+            call()
+        except cushim.Unsupported as refused:
+            assert "attribute" in str(refused)

@@ -40,6 +40,7 @@ pub mod resource;
 pub mod buffer;
 pub mod virtual_memory;
 
+pub mod direct;
 pub mod dlpack;
 pub mod sharing;
 

@@ -6,6 +6,7 @@
 //! | `captures` | captures that are under way in a context |
 //! | `own_events` | events of the library's own, by which it tells when work is done |
 //! | `default_streams` | its default streams, as long as handles own it |
+//! | `direct` | what other devices have written into a context's memory |
 //! | `current` | which context is current on a thread |
 //! | `state` | whether a context is valid, corrupted or destroyed |
 //! | `peer_access` | access of one context to another's memory |
@@ -13,12 +14,14 @@
 mod captures;
 mod current;
 mod default_streams;
+mod direct;
 mod own_events;
 mod peer_access;
 mod primary;
 mod state;
 
 pub use current::NativeContext;
+pub use direct::FlushScope;
 pub(crate) use own_events::OwnEvent;
 
 use crate::device::Device;

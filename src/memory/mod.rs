@@ -45,7 +45,7 @@ pub use pinned::{PinnedMemory, PinnedOptions};
 pub use registration::{Registration, RegistrationOptions};
 pub use resource::{
     Allocator, DevicePoolOptions, ManagedResourceOptions, PinnedForm, PinnedResourceOptions, PoolAttribute,
-    PoolChoice, Properties, Resource, ResourceKind,
+    PoolChoice, PoolMemory, Properties, Resource, ResourceKind,
 };
 
 pub use virtual_memory::{Access, Allocation, Reservation, ShareableHandle, VirtualOptions};

@@ -267,7 +267,7 @@ static void attributes(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_set_attribute(pool, CUSHIM_POOL_USED_HIGH, 5));
   CHECK_CONTAINS(last_message(), "CUSHIM_POOL_USED_HIGH cannot be set to 5");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_set_attribute(pool, CUSHIM_POOL_RESERVED_CURRENT, 0));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_get_attribute(pool, 9, &value));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_get_attribute(pool, 15, &value));
   CHECK(value == 0);
   CHECK_OK(cushim_resource_destroy(pool));
   CHECK_OK(cushim_resource_create_device(all.context, &synchronous));

@@ -295,7 +295,7 @@ static void set_up_graph(const char *function) {
   static cushim_memory_operation operation;
   cushim_exec_options options = CUSHIM_OPTIONS(cushim_exec_options);
   /* The host has no access to a device's memory. */
-  good_location.kind = strstr(function, "_set_access") != NULL ? CUSHIM_LOCATION_DEVICE : CUSHIM_LOCATION_HOST;
+  good_location.kind = strstr(function, "_set_access") != NULL || strstr(function, "_location_pool") != NULL ? CUSHIM_LOCATION_DEVICE : CUSHIM_LOCATION_HOST;
   operation.action = CUSHIM_MEMORY_WRITE_32;
   operation.at = cushim_endpoint_device(memory);
   good_memory_operation = &operation;

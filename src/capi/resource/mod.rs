@@ -10,8 +10,11 @@ mod memory;
 
 mod pool;
 
+mod located;
+
 pub use create::*;
 pub use custom::*;
 pub use handle::*;
+pub use located::*;
 pub use memory::*;
 pub use pool::*;

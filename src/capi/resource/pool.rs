@@ -36,12 +36,24 @@ pub enum cushim_pool_attribute {
     CUSHIM_POOL_USED_CURRENT = 7,
     /// The most bytes that were ever allocated from it. Can be set to 0, which starts anew.
     CUSHIM_POOL_USED_HIGH = 8,
+    /// The kind of its memory, a `cushim_pool_memory`. Read-only, CUDA 13.2, as all that follow.
+    CUSHIM_POOL_ALLOCATION_TYPE = 9,
+    /// How it can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined.
+    CUSHIM_POOL_HANDLE_TYPES = 10,
+    /// The ordinal of the device, or the number of the NUMA node, where its memory is.
+    CUSHIM_POOL_LOCATION_ID = 11,
+    /// What its location is, a `cushim_location_kind`.
+    CUSHIM_POOL_LOCATION_KIND = 12,
+    /// The most bytes that it can have; 0 for no limit.
+    CUSHIM_POOL_MAX_SIZE = 13,
+    /// Whether its memory is for decompression by hardware. 0 or 1.
+    CUSHIM_POOL_HARDWARE_DECOMPRESSION = 14,
 }
 
 fn attribute_of(number: i32) -> Result<PoolAttribute, Error> {
     let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
     index.and_then(|index| PoolAttribute::ALL.get(index)).copied().ok_or_else(|| {
-        let refusal = format!("pool_attribute is {number}; a cushim_pool_attribute is 1 to 8");
+        let refusal = format!("pool_attribute is {number}; a cushim_pool_attribute is 1 to 14");
         Error::new(Status::INVALID_ARGUMENT, refusal)
     })
 }
@@ -51,7 +63,8 @@ fn attribute_of(number: i32) -> Result<PoolAttribute, Error> {
 /// @param[in] resource The resource.
 /// @param[in, enum(cushim_pool_attribute), example(CUSHIM_POOL_RELEASE_THRESHOLD)] pool_attribute Which attribute.
 /// @param[out] value The value.
-/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool, and for an attribute that the driver is too old
+///   for.
 /// @driver any
 ///
 /// # Safety

@@ -6,9 +6,11 @@
 //! | `order` | the stream in whose order a buffer's memory is freed |
 //! | `wrap` | memory of others' |
 //! | `shared` | memory of several processes |
+//! | `direct` | what other devices on the bus need of a buffer |
 //! | `virtual_memory` | buffers that grow and sleep |
 //! | `release` | what happens when the last hold on a buffer goes |
 
+mod direct;
 mod known;
 mod order;
 mod release;

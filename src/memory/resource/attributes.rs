@@ -24,11 +24,23 @@ pub enum PoolAttribute {
     UsedCurrent,
     /// The most that ever were. Can be set to 0, which starts anew.
     UsedHigh,
+    /// What kind of memory it has: 1 for pinned, 2 for managed memory. Read only, since driver 13.2, and so are all that follow.
+    AllocationType,
+    /// How other processes may take part: `CU_MEM_HANDLE_TYPE_*`, combined.
+    HandleTypes,
+    /// The number of the device or NUMA node where the memory is.
+    LocationId,
+    /// What the place is, as the driver numbers [locations](crate::Location::kind).
+    LocationKind,
+    /// Bytes that it hands out at most; 0 for no limit.
+    MaxSize,
+    /// Whether its memory is for decompression by hardware. 0 or 1.
+    HardwareDecompression,
 }
 
 impl PoolAttribute {
     /// All of them, in the order of the driver's numbers, which start at 1.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 14] = [
         Self::ReuseFollowEventDependencies,
         Self::ReuseAllowOpportunistic,
         Self::ReuseAllowInternalDependencies,
@@ -37,7 +49,21 @@ impl PoolAttribute {
         Self::ReservedHigh,
         Self::UsedCurrent,
         Self::UsedHigh,
+        Self::AllocationType,
+        Self::HandleTypes,
+        Self::LocationId,
+        Self::LocationKind,
+        Self::MaxSize,
+        Self::HardwareDecompression,
     ];
+
+    /// The first version whose pools tell what they are.
+    const TOLD_SINCE: u32 = 13020;
+
+    /// Whether it says what the pool is, which never changes.
+    fn is_told_late(self) -> bool {
+        self.native().0 >= sys::CU_MEMPOOL_ATTR_ALLOCATION_TYPE.0
+    }
 
     fn native(self) -> sys::CUmemPool_attribute {
         match self {
@@ -49,6 +75,12 @@ impl PoolAttribute {
             Self::ReservedHigh => sys::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
             Self::UsedCurrent => sys::CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
             Self::UsedHigh => sys::CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+            Self::AllocationType => sys::CU_MEMPOOL_ATTR_ALLOCATION_TYPE,
+            Self::HandleTypes => sys::CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES,
+            Self::LocationId => sys::CU_MEMPOOL_ATTR_LOCATION_ID,
+            Self::LocationKind => sys::CU_MEMPOOL_ATTR_LOCATION_TYPE,
+            Self::MaxSize => sys::CU_MEMPOOL_ATTR_MAX_POOL_SIZE,
+            Self::HardwareDecompression => sys::CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED,
         }
     }
 
@@ -63,6 +95,12 @@ impl PoolAttribute {
             Self::ReservedHigh => "CUSHIM_POOL_RESERVED_HIGH",
             Self::UsedCurrent => "CUSHIM_POOL_USED_CURRENT",
             Self::UsedHigh => "CUSHIM_POOL_USED_HIGH",
+            Self::AllocationType => "CUSHIM_POOL_ALLOCATION_TYPE",
+            Self::HandleTypes => "CUSHIM_POOL_HANDLE_TYPES",
+            Self::LocationId => "CUSHIM_POOL_LOCATION_ID",
+            Self::LocationKind => "CUSHIM_POOL_LOCATION_KIND",
+            Self::MaxSize => "CUSHIM_POOL_MAX_SIZE",
+            Self::HardwareDecompression => "CUSHIM_POOL_HARDWARE_DECOMPRESSION",
         }
     }
 
@@ -70,6 +108,7 @@ impl PoolAttribute {
     fn check(self, value: u64) -> Result<(), Error> {
         let refusal = match self {
             Self::ReservedCurrent | Self::UsedCurrent => "it can only be read",
+            late if late.is_told_late() => "it can only be read",
             Self::ReservedHigh | Self::UsedHigh if value != 0 => {
                 "it can only be set to 0, which starts it anew"
             }
@@ -104,9 +143,20 @@ impl Resource {
     /// An attribute of the pool, as the driver says now.
     ///
     /// # Errors
-    /// [`Status::UNSUPPORTED`] if the resource is no pool, or one of another process; the driver's.
+    /// [`Status::UNSUPPORTED`] if the resource is no pool, or one of another process, and for an attribute that the driver is too old for;
+    /// the driver's.
     pub fn attribute(&self, attribute: PoolAttribute) -> Result<u64, Error> {
-        self.own_pool()?.raw().attribute(attribute.native()).map_err(|error| self.failed(error))
+        let pool = self.own_pool()?;
+        let version = self.driver().version().map_or(0, |version| version.number());
+        if attribute.is_told_late() && version < PoolAttribute::TOLD_SINCE {
+            let refusal = format!(
+                "pools tell {} since CUDA 13.2, and this driver is older; what this process created it knows itself",
+                attribute.name()
+            );
+            let failure = Error::new(Status::UNSUPPORTED, refusal).about(self);
+            return Err(failure.with_function("cuMemPoolGetAttribute", 11020));
+        }
+        pool.raw().attribute(attribute.native()).map_err(|error| self.failed(error))
     }
 
     /// Sets an attribute of the pool, for all its users.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `properties` | what may be done with a resource's memory |
 //! | `pool` | pools, of the device, of the host and of managed memory |
+//! | `located` | pools by the place and the kind of their memory |
 //! | `shared` | pools of several processes |
 //! | `imported` | what is imported of another process's pool, counted |
 //! | `opened` | another process's memory that is no pool's |
@@ -27,6 +28,7 @@ mod default;
 mod device;
 mod graph;
 mod imported;
+mod located;
 mod managed;
 mod opened;
 mod peers;
@@ -41,6 +43,7 @@ mod virtual_memory;
 pub(crate) use arena::ArenaBlock;
 pub use attributes::PoolAttribute;
 pub use custom::Allocator;
+pub use located::PoolMemory;
 pub use managed::ManagedResourceOptions;
 pub(super) use opened::{export as export_opened, open};
 pub use pinned::{PinnedForm, PinnedResourceOptions};

@@ -4,7 +4,7 @@ use super::pool::{Pool, check_max_size, explain_creation};
 use super::{Properties, Resource, Source};
 use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
-use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
+use crate::driver::calls::memory::pool::{PoolPlace, PoolProperties, RawPool};
 use crate::driver::sys;
 use crate::feature::Feature;
 use crate::memory::{DevicePointer, PinnedMemory, PinnedOptions};
@@ -93,8 +93,8 @@ impl Resource {
         let failed = |error| context.failed(error, context.as_ref());
         let (raw, ownership) = match options.own_node(context)? {
             None => {
-                let host = (sys::CU_MEM_LOCATION_TYPE_HOST, 0);
-                (RawPool::current_at(table, host, kind).map_err(failed)?, Ownership::Borrowed)
+                let host = PoolPlace::Located((sys::CU_MEM_LOCATION_TYPE_HOST, 0), kind);
+                (RawPool::current_at(table, host).map_err(failed)?, Ownership::Borrowed)
             }
             Some(node) => {
                 let properties = PoolProperties {

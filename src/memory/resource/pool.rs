@@ -4,7 +4,7 @@ use super::imported::Imported;
 use super::remains::Remains;
 use super::{Properties, Resource, ResourceKind, Source};
 use crate::device::Device;
-use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
+use crate::driver::calls::memory::pool::{PoolPlace, PoolProperties, RawPool};
 use crate::driver::{CallError, Driver, Version, sys};
 use crate::feature::Feature;
 use crate::location::Location;
@@ -15,6 +15,7 @@ use crate::object::registry::Registry;
 use crate::object::setters::setters;
 use crate::op::{Allocate, Free, explain_out_of_memory, is_out_of_memory};
 use crate::stream::Stream;
+use parking_lot::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
@@ -113,6 +114,8 @@ pub(super) struct Pool {
     pub(super) id: OnceLock<[u8; 16]>,
     /// What it has of another process's pool.
     imported: Option<Imported>,
+    /// Where it was made the current one.
+    current_at: Mutex<Vec<PoolPlace>>,
 }
 
 impl Resource {
@@ -299,6 +302,7 @@ impl Pool {
             handle_types: None,
             id: OnceLock::new(),
             imported: None,
+            current_at: Mutex::default(),
         }
     }
 
@@ -378,10 +382,20 @@ impl Pool {
         unsafe { stream.enqueue(&mut Free::new(pointer)) }
     }
 
+    /// Makes it the current one of a place, until it goes.
+    pub(super) fn make_current_at(&self, place: PoolPlace) -> Result<(), CallError> {
+        let mut places = self.current_at.lock();
+        self.raw().make_current_at(place)?;
+        if !places.contains(&place) {
+            places.push(place);
+        }
+        Ok(())
+    }
+
     /// Takes out what is to be destroyed with the resource.
     fn take(&mut self) -> Option<Remains> {
         let raw = self.raw.take().filter(|_| self.owning.is_owned())?;
         let home = self.device.clone().filter(|_| *self.has_peers.get_mut());
-        Some(Remains::new(raw, home))
+        Some(Remains::new(raw, home, std::mem::take(self.current_at.get_mut())))
     }
 }

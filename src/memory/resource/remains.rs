@@ -2,7 +2,7 @@
 
 use super::peers::withdraw_peers;
 use crate::device::Device;
-use crate::driver::calls::memory::pool::RawPool;
+use crate::driver::calls::memory::pool::{PoolPlace, RawPool};
 use crate::driver::{Driver, sys};
 use crate::object::callback::ask_until;
 use crate::object::error::{Error, Subject};
@@ -19,15 +19,22 @@ pub(super) struct Remains {
     raw: RawPool,
     /// Whose pool it is, if other devices were given access to it.
     home: Option<Arc<Device>>,
+    /// Where it was made the current one.
+    current_at: Vec<PoolPlace>,
 }
 
 impl Remains {
-    pub(super) fn new(raw: RawPool, home: Option<Arc<Device>>) -> Self {
-        Self { raw, home }
+    pub(super) fn new(raw: RawPool, home: Option<Arc<Device>>, current_at: Vec<PoolPlace>) -> Self {
+        Self { raw, home, current_at }
     }
 
     /// Destroys the pool, now or when its memory is back.
-    pub(super) fn end(self, driver: &Driver, resource: &dyn Subject) -> Result<(), Error> {
+    pub(super) fn end(mut self, driver: &Driver, resource: &dyn Subject) -> Result<(), Error> {
+        // Nobody is given memory of it any more.
+        for place in std::mem::take(&mut self.current_at) {
+            let stepped = self.raw.steps_down_at(place);
+            report(driver, stepped.map_err(|error| Error::of_call(driver, error).about(resource)));
+        }
         if !self.has_memory() {
             return self.destroy(driver, resource);
         }
@@ -55,7 +62,7 @@ impl Remains {
 
     /// Destroys the pool, which first takes back the access that other devices were given.
     fn destroy(self, driver: &Driver, resource: &dyn Subject) -> Result<(), Error> {
-        let Self { raw, home } = self;
+        let Self { raw, home, .. } = self;
         let withdrawn = home.map_or(Ok(()), |home| withdraw_peers(&home, &raw));
         withdrawn.and(raw.destroy()).map_err(|error| Error::of_call(driver, error).about(resource))
     }

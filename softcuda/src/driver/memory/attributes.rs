@@ -23,7 +23,6 @@ use crate::driver::space::window;
 use crate::instruments::settings::version;
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Mappings are made in units of this.
 const BLOCK: usize = 2 << 20;
@@ -109,12 +108,13 @@ pub(crate) fn cuPointerSetAttribute(
     if attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let allocation = find(ptr).filter(|a| a.is_device(ptr as usize)).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    // Page-locked memory has it, too; virtual memory has not (measured).
+    let allocation = find(ptr).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     if allocation.reserved().is_some() {
-        return Err(CUDA_ERROR_NOT_SUPPORTED); // (measured)
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
     capture::check_unsafe()?;
-    allocation.sync_operations.store(value != 0, Ordering::Relaxed);
+    allocation.set_waiting(value != 0);
     Ok(())
 }
 
@@ -158,9 +158,7 @@ fn value(
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Large(ptr),
         CU_POINTER_ATTRIBUTE_HOST_POINTER if out_of_reach => Value::Absent(0),
         CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Large(ptr),
-        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => {
-            Value::Small(u32::from(allocation.sync_operations.load(Ordering::Relaxed)))
-        }
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Small(u32::from(allocation.tells_waiting())),
         CU_POINTER_ATTRIBUTE_BUFFER_ID if mapping.is_some() => {
             Value::Large(mapping.map_or(0, |(_, mapping)| mapping.id))
         }

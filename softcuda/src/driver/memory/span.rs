@@ -14,7 +14,6 @@ use crate::driver::device::Device;
 use crate::driver::space::window;
 use crate::instruments::log;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Whose memory a range is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -337,7 +336,7 @@ impl Span {
     /// Whether `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS` is set.
     pub(crate) fn wants_waiting(&self) -> bool {
         match &self.hold {
-            Hold::Allocation(allocation) => allocation.sync_operations.load(Ordering::Relaxed),
+            Hold::Allocation(allocation) => allocation.wants_waiting(),
             Hold::Staged(_) | Hold::Caller => false,
         }
     }

@@ -21,7 +21,7 @@ use crate::instruments::settings::concurrent_managed;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Once};
 
 /// What an allocation is, with what holds its bytes.
@@ -59,12 +59,15 @@ pub(crate) struct Allocation {
     pub(crate) owner: Arc<Activation>,
     /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: never used twice.
     pub(crate) id: u64,
-    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
-    pub(crate) sync_operations: AtomicBool,
+    /// What `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS` was set to: `UNSET`, or 0 or 1.
+    sync_operations: AtomicU8,
     /// What other processes are told of it.
     told: Mutex<Option<Entry>>,
     state: AtomicU8,
 }
+
+/// Nobody has set whether synchronous operations wait.
+const UNSET: u8 = 2;
 
 /// The states of an allocation in the order of work: the calls that allocate and free may be ahead of it.
 const PROMISED: u8 = 0;
@@ -87,6 +90,24 @@ static LEAVING: RwLock<BTreeMap<u64, Arc<Allocation>>> = RwLock::new(BTreeMap::n
 static EARLIER: RwLock<BTreeMap<u64, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
 
 impl Allocation {
+    /// Whether synchronous operations are to wait, as a caller has said.
+    pub(crate) fn wants_waiting(&self) -> bool {
+        self.sync_operations.load(Ordering::Relaxed) == 1
+    }
+
+    /// What is told of that: managed memory has it from the start (measured).
+    pub(crate) fn tells_waiting(&self) -> bool {
+        match self.sync_operations.load(Ordering::Relaxed) {
+            UNSET => self.pages.is_some(),
+            set => set == 1,
+        }
+    }
+
+    /// Sets it.
+    pub(crate) fn set_waiting(&self, on: bool) {
+        self.sync_operations.store(u8::from(on), Ordering::Relaxed);
+    }
+
     pub(crate) fn new(
         address: usize,
         size: usize,
@@ -111,7 +132,7 @@ impl Allocation {
 
     fn build(address: usize, size: usize, bytes: *mut u8, kind: Kind, owner: Arc<Activation>) -> Self {
         let id = identity::next();
-        let sync_operations = AtomicBool::new(false);
+        let sync_operations = AtomicU8::new(UNSET);
         let state =
             AtomicU8::new(if matches!(kind, Kind::Pooled(_) | Kind::Graph(_)) { PROMISED } else { USABLE });
         let told = Mutex::new(None);

@@ -1,8 +1,10 @@
-//! Memory: allocations, virtual memory, host memory that devices reach, copies, fills, waits for values, and what a pointer is.
+//! Memory: allocations, virtual memory, host memory that devices reach, copies, fills, waits for values, what other devices on the bus
+//! reach, and what a pointer is.
 
 pub(crate) mod allocation;
 pub(crate) mod batch_copy;
 pub(crate) mod copy;
+pub(crate) mod direct;
 pub(crate) mod fill;
 pub(crate) mod host;
 pub(crate) mod operations;

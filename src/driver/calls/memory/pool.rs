@@ -36,6 +36,13 @@ pub(crate) struct PoolProperties {
     pub(crate) max_size: usize,
 }
 
+/// Where one pool is current: of a device's own memory, as every driver has it, or of a place and a kind of memory (13.0).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PoolPlace {
+    Device(CUdevice),
+    Located((CUmemLocationType, i32), CUmemAllocationType),
+}
+
 /// A location as the driver takes it.
 fn location((kind, id): (CUmemLocationType, i32)) -> CUmemLocation {
     CUmemLocation { type_: kind, u4: CUmemLocation_v1_u4 { id } }
@@ -74,16 +81,52 @@ impl RawPool {
         Ok(Self { table, handle })
     }
 
-    /// The pool from which memory of this kind is allocated at this place now; 13.0.
-    pub(crate) fn current_at(
-        table: &'static Table,
-        place: (CUmemLocationType, i32),
-        kind: CUmemAllocationType,
-    ) -> Result<Self, CallError> {
+    /// The pool from which memory is allocated at a place now.
+    pub(crate) fn current_at(table: &'static Table, at: PoolPlace) -> Result<Self, CallError> {
+        let (place, kind) = match at {
+            PoolPlace::Device(device) => return Self::current(table, device),
+            PoolPlace::Located(place, kind) => (place, kind),
+        };
         let (mut handle, mut place) = (null_mut(), location(place));
         // SAFETY: writes one handle, and reads one location.
         unsafe { call!(table, cuMemGetMemPool_13000(&raw mut handle, &raw mut place, kind)) }?;
         Ok(Self { table, handle })
+    }
+
+    /// The pool that a place has from the start.
+    pub(crate) fn default_at(table: &'static Table, at: PoolPlace) -> Result<Self, CallError> {
+        let (place, kind) = match at {
+            PoolPlace::Device(device) => return Self::default(table, device),
+            PoolPlace::Located(place, kind) => (place, kind),
+        };
+        let (mut handle, mut place) = (null_mut(), location(place));
+        // SAFETY: writes one handle, and reads one location.
+        unsafe { call!(table, cuMemGetDefaultMemPool_13000(&raw mut handle, &raw mut place, kind)) }?;
+        Ok(Self { table, handle })
+    }
+
+    /// From now on memory is allocated from this pool there.
+    pub(crate) fn make_current_at(&self, at: PoolPlace) -> Result<(), CallError> {
+        match at {
+            // SAFETY: the pool is alive.
+            PoolPlace::Device(device) => unsafe {
+                relaxed!(self.table, cuDeviceSetMemPool_11020(device, self.handle))
+            },
+            PoolPlace::Located(place, kind) => {
+                let mut place = location(place);
+                // SAFETY: reads one location; the pool is alive.
+                unsafe { relaxed!(self.table, cuMemSetMemPool_13000(&raw mut place, kind, self.handle)) }
+            }
+        }
+    }
+
+    /// The place has the pool from the start again, if this one is current there. Driver branch 580 leaves a place other than a device's own
+    /// memory without that when its current pool is destroyed (measured).
+    pub(crate) fn steps_down_at(&self, at: PoolPlace) -> Result<(), CallError> {
+        if Self::current_at(self.table, at)?.handle != self.handle {
+            return Ok(());
+        }
+        Self::default_at(self.table, at)?.make_current_at(at)
     }
 
     /// Creates a pool.

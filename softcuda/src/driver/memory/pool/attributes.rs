@@ -1,17 +1,21 @@
 //! What a pool tells and lets be set: when freed memory is used again, how much is kept, how much there is.
 
+use super::created::FILES;
 use super::{Block, Content, Pool};
 use crate::abi::Answer;
 use crate::abi::pointer::Out;
 use crate::abi::sys::{
-    CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
-    CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES,
-    CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
-    CU_MEMPOOL_ATTR_USED_MEM_CURRENT, CU_MEMPOOL_ATTR_USED_MEM_HIGH, CUDA_ERROR_INVALID_VALUE,
-    CUmemPool_attribute, CUmemoryPool,
+    CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEMPOOL_ATTR_ALLOCATION_TYPE,
+    CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES, CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED, CU_MEMPOOL_ATTR_LOCATION_ID,
+    CU_MEMPOOL_ATTR_LOCATION_TYPE, CU_MEMPOOL_ATTR_MAX_POOL_SIZE, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+    CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+    CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+    CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+    CU_MEMPOOL_ATTR_USED_MEM_HIGH, CUDA_ERROR_INVALID_VALUE, CUmemPool_attribute, CUmemoryPool,
 };
 use crate::driver::capture;
 use crate::executor::Queue;
+use crate::instruments::settings::version;
 use std::ffi::c_void;
 
 /// When freed memory may be used again, beside in the stream that freed it.
@@ -65,6 +69,32 @@ impl Reuse {
     }
 }
 
+/// The version whose pools tell what they are.
+const TOLD_SINCE: u32 = 13020;
+
+impl Pool {
+    /// What a pool is, which never changes (documented).
+    fn told(&self, attribute: CUmemPool_attribute) -> Option<i32> {
+        let (kind, id) = self.home.place();
+        match attribute {
+            CU_MEMPOOL_ATTR_ALLOCATION_TYPE if self.home.is_managed() => {
+                Some(CU_MEM_ALLOCATION_TYPE_MANAGED.0)
+            }
+            CU_MEMPOOL_ATTR_ALLOCATION_TYPE => Some(CU_MEM_ALLOCATION_TYPE_PINNED.0),
+            CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES => Some(self.exporting().map_or(0, |_| FILES)),
+            CU_MEMPOOL_ATTR_LOCATION_ID => Some(id),
+            CU_MEMPOOL_ATTR_LOCATION_TYPE => Some(kind.0),
+            CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Bytes; 0 for no limit.
+    fn greatest_size(&self) -> u64 {
+        if self.most == self.home.most() { 0 } else { self.most as u64 }
+    }
+}
+
 impl Content {
     fn switch(&mut self, attribute: CUmemPool_attribute) -> Option<&mut i32> {
         match attribute {
@@ -84,6 +114,14 @@ pub(crate) fn cuMemPoolGetAttribute(
     let pool = Pool::of(pool)?;
     pool.check_not_imported()?;
     capture::check_unsafe()?;
+    if version() >= TOLD_SINCE {
+        if let Some(told) = pool.told(attr) {
+            return Out::untyped(value).set(told);
+        }
+        if attr == CU_MEMPOOL_ATTR_MAX_POOL_SIZE {
+            return Out::untyped(value).set(pool.greatest_size());
+        }
+    }
     let mut content = pool.content.lock();
     if let Some(switch) = content.switch(attr) {
         return Out::untyped(value).set(*switch);

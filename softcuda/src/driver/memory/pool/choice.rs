@@ -115,5 +115,7 @@ pub(crate) fn cuMemSetMemPool(
     type_: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> Answer {
-    set(Home::of(type_, location.item(0)?)?, pool)
+    let location = location.item(0)?;
+    check_default(location)?;
+    set(Home::of(type_, location)?, pool)
 }

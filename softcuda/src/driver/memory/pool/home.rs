@@ -2,8 +2,10 @@
 
 use super::shared::SharedStore;
 use crate::abi::sys::{
-    CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_NONE,
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUmemAllocationType, CUmemLocation, CUresult,
+    CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE,
+    CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA, CU_MEM_LOCATION_TYPE_NONE,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType, CUresult,
 };
 use crate::driver::device::{self, Device};
 use crate::driver::memory::location::Location;
@@ -70,6 +72,18 @@ impl Home {
         match self {
             Self::Device(device) => Some(device),
             Self::Host | Self::Node | Self::Managed(_) => None,
+        }
+    }
+
+    /// Where the memory is, as callers name it.
+    pub(super) fn place(self) -> (CUmemLocationType, i32) {
+        match self {
+            Self::Device(device) | Self::Managed(Some(Location::Device(device))) => {
+                (CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal() as i32)
+            }
+            Self::Host | Self::Managed(Some(Location::Host)) => (CU_MEM_LOCATION_TYPE_HOST, 0),
+            Self::Node | Self::Managed(Some(_)) => (CU_MEM_LOCATION_TYPE_HOST_NUMA, 0),
+            Self::Managed(None) => (CU_MEM_LOCATION_TYPE_NONE, 0),
         }
     }
 
