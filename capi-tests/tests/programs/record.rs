@@ -19,6 +19,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     // Programs in Rust with a logger of their own; `tests/logging.rs` sees it.
     ("cushim_log_set_callback", "CUSHIM_ERROR_UNSUPPORTED"),
     ("cushim_log_set_pull", "CUSHIM_ERROR_UNSUPPORTED"),
+    // No driver that lacks the function has an allocation that could be exported.
+    ("cushim_allocation_export", "CUSHIM_ERROR_UNSUPPORTED"),
     // softcuda has no adapters; `memory/direct` sees both on a GPU that has them.
     ("cushim_buffer_export_dma_buf", "success"),
     ("cushim_context_flush_direct_writes", "success"),
