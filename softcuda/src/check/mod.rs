@@ -26,11 +26,19 @@ pub(crate) use order::UNKNOWN;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, LazyLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The lock of the journal is taken before that of the order.
 static JOURNAL: LazyLock<Mutex<Journal>> = LazyLock::new(Mutex::default);
 static ORDER: LazyLock<Mutex<Order>> = LazyLock::new(Mutex::default);
+
+/// How many pieces of work that are checked run just now.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 thread_local! {
     /// The driver function that the thread is in.
@@ -108,6 +116,32 @@ pub(crate) fn note_new(range: Range<usize>) {
 pub(crate) fn has_run(entry: &Entry, more: Used) {
     entry.finish(more);
     settle(false);
+}
+
+/// Work that is checked runs, as long as this lives.
+pub(crate) struct Running(());
+
+impl Running {
+    pub(crate) fn begin() -> Self {
+        RUNNING.fetch_add(1, SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, SeqCst);
+    }
+}
+
+/// How many reports there are. A wait for work ends when a context is lost, though what has lost it is not looked at yet: so what runs is
+/// waited for, but not for ever, since a kernel may wait for the one who asks.
+pub(crate) fn count() -> usize {
+    let begin = Instant::now();
+    while races() && RUNNING.load(SeqCst) > 0 && begin.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(1));
+    }
+    reports::count()
 }
 
 /// Work that has submitted parts of itself is done.

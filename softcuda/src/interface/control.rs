@@ -11,6 +11,7 @@ use crate::abi::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY,
     CUDA_ERROR_UNKNOWN, CUresult,
 };
+use crate::check;
 use crate::check::reports::{self, Report};
 use crate::driver::context;
 use crate::driver::installed::{self, softcuda_device};
@@ -148,7 +149,7 @@ pub extern "C" fn softcuda_trace_stop() {
 /// work, every report is there.
 #[unsafe(no_mangle)]
 pub extern "C" fn softcuda_check_count() -> usize {
-    reports::count()
+    check::count()
 }
 
 /// A report as text, by its number from 0; NULL if there are not so many.

@@ -2,7 +2,7 @@
 
 use super::Action;
 use crate::check::access::Described;
-use crate::check::{self, Entry, Stamp, Used};
+use crate::check::{self, Entry, Running, Stamp, Used};
 use crate::driver::context::Activation;
 use crate::executor::{Turn, WorkKind};
 use std::sync::Arc;
@@ -36,9 +36,11 @@ impl Checked {
 
     /// Does it.
     pub(super) fn run(&self, action: &dyn Action, context: &Arc<Activation>, turn: &Turn<'_>) {
+        let running = self.entry.as_ref().map(|_| Running::begin());
         let more = action.run_checked(context, turn);
         if let Some(entry) = &self.entry {
             check::has_run(entry, more);
+            drop(running);
         } else if action.kind() == WorkKind::Host {
             // A function of the program's may have told any thread that the work before it is done.
             check::host_waited(std::iter::once(&self.stamp));
