@@ -170,10 +170,14 @@ impl Device {
         let Some(attribute) = feature.attribute().filter(|_| feature.is_in(&self.driver)) else {
             return Ok(feature.is_in(&self.driver));
         };
+        Ok(self.attribute_or_zero(attribute)? != 0)
+    }
+
+    /// The same as [`attribute`](Self::attribute), of which 0 says "no": also where the driver is older than the attribute.
+    pub(crate) fn attribute_or_zero(&self, attribute: sys::CUdevice_attribute) -> Result<i32, Error> {
         match calls::attribute(self.driver.object_table(), self.raw, attribute) {
-            Ok(value) => Ok(value != 0),
-            // The driver is older than the attribute.
-            Err(error) if error.result() == Some(sys::CUDA_ERROR_INVALID_VALUE) => Ok(false),
+            Ok(value) => Ok(value),
+            Err(error) if error.result() == Some(sys::CUDA_ERROR_INVALID_VALUE) => Ok(0),
             Err(error) => Err(self.failed(error)),
         }
     }

@@ -20,7 +20,7 @@ use super::context::cushim_context;
 use super::device::cushim_device;
 use super::error::{call, cushim_status};
 use super::event::cushim_event;
-use super::handles::{hold, hold_all, keep, keep_if_given, reserve};
+use super::handles::{Incomplete, hold, hold_all, keep, keep_if_given, reserve};
 use super::resource::cushim_resource;
 use super::stream::cushim_stream;
 use super::{input, out};
@@ -30,6 +30,7 @@ use crate::object::descriptor::{DESCRIPTOR_BYTES, DescriptorBytes};
 use crate::object::error::{Error, Status};
 use std::ffi::c_void;
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 /// The size of every descriptor.
 #[repr(i32)]
@@ -69,6 +70,30 @@ pub(super) fn check_room(room: &[u8]) -> Result<(), Error> {
 
 pub(super) fn write(room: &mut [u8], descriptor: &DescriptorBytes) {
     room[..DESCRIPTOR_BYTES].copy_from_slice(descriptor);
+}
+
+/// Exports what has a file of its own, as pools and allocations do.
+///
+/// # Safety
+/// As for [`room`]; `file` is NULL or valid for writes.
+pub(super) unsafe fn export_with_file<S: Incomplete>(
+    handle: *mut S,
+    descriptor: *mut c_void,
+    size: usize,
+    file: *mut i32,
+    export: impl FnOnce(&Arc<S::Object>) -> Result<(i32, DescriptorBytes), Error>,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for both.
+        let (descriptor, file) =
+            unsafe { out::both(room(descriptor, size, "descriptor"), out::cleared(file, 0, "file")) }?;
+        let object = hold(handle)?;
+        check_room(descriptor)?;
+        let (exported, bytes) = export(&object)?;
+        write(descriptor, &bytes);
+        *file = exported;
+        Ok(())
+    })
 }
 
 /// A caller's descriptor.
@@ -166,17 +191,8 @@ pub unsafe extern "C" fn cushim_resource_export(
     size: usize,
     file: *mut i32,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for both.
-        let (descriptor, file) =
-            unsafe { out::both(room(descriptor, size, "descriptor"), out::cleared(file, 0, "file")) }?;
-        let resource = hold(resource)?;
-        check_room(descriptor)?;
-        let (exported, bytes) = resource.export()?;
-        write(descriptor, &bytes);
-        *file = exported;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for both.
+    unsafe { export_with_file(resource, descriptor, size, file, |resource| resource.export()) }
 }
 
 /// Imports a pool of another process. It allocates nothing, and has neither attributes nor trimming: buffers come from

@@ -25,11 +25,8 @@ impl Context {
     pub fn flush_direct_writes(&self, scope: FlushScope) -> Result<(), Error> {
         callback::check_allowed()?;
         let device = self.device();
-        let options = match device.attribute(sys::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS) {
-            // It is younger than the driver.
-            Err(failure) if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 => 0,
-            options => options?,
-        };
+        let offered = sys::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS;
+        let options = device.attribute_or_zero(offered)?;
         if options & sys::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST.0 == 0 {
             let refusal = format!(
                 "{device} offers the host no flush of direct writes (attribute 117, GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS); have a stream \

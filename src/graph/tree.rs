@@ -122,7 +122,11 @@ impl Tree {
     /// Keeps others from editing meanwhile. No code of a caller's runs while it is held.
     #[inline]
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock();
+        self.asked(self.state.lock())
+    }
+
+    #[inline]
+    fn asked<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         if state.has_unasked() {
             state.ask(self.table());
         }
@@ -311,10 +315,7 @@ impl Tree {
     }
 
     fn try_end_use(&self) -> bool {
-        let Some(mut state) = self.try_lock() else { return false };
-        if state.has_unasked() {
-            state.ask(self.table());
-        }
+        let Some(mut state) = self.try_lock().map(|state| self.asked(state)) else { return false };
         state.let_go();
         self.release_attached(&mut state, |_| true);
         true

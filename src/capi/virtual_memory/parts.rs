@@ -11,7 +11,7 @@ use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, hold, hold_all, keep, keep_if_given, owned, reserve};
 use crate::capi::pointer::MOST_LOCATIONS;
 use crate::capi::resource::cushim_resource;
-use crate::capi::sharing::{check_room, given, room, write};
+use crate::capi::sharing::{export_with_file, given, room, write};
 use crate::capi::stream::cushim_stream;
 use crate::capi::{input, out};
 use crate::memory::{Allocation, Buffer};
@@ -40,17 +40,8 @@ pub unsafe extern "C" fn cushim_allocation_export(
     size: usize,
     file: *mut i32,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for both.
-        let (descriptor, file) =
-            unsafe { out::both(room(descriptor, size, "descriptor"), out::cleared(file, 0, "file")) }?;
-        let allocation = hold(allocation)?;
-        check_room(descriptor)?;
-        let (exported, bytes) = allocation.export()?;
-        write(descriptor, &bytes);
-        *file = exported;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for both.
+    unsafe { export_with_file(allocation, descriptor, size, file, |allocation| allocation.export()) }
 }
 
 /// Imports physical memory of another process, or of this one. Imported again it is another allocation of the same

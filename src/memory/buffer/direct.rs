@@ -3,7 +3,7 @@
 use super::Buffer;
 use crate::device::Device;
 use crate::driver::calls::memory::direct;
-use crate::driver::sys;
+use crate::feature::Feature;
 use crate::object::callback;
 use crate::object::descriptor;
 use crate::object::error::{Error, Status};
@@ -21,7 +21,7 @@ impl Buffer {
         descriptor::check_allowed(self.driver())?;
         self.refuse_asleep()?;
         let device = self.device_of_memory("a dma-buf")?;
-        if device.attribute(sys::CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED).unwrap_or(0) == 0 {
+        if !device.supports(Feature::DmaBuf)? {
             let refusal = format!(
                 "{device} offers no dma-buf of its memory (attribute 124, DMA_BUF_SUPPORTED): that needs CUDA 11.7, Linux and a device \
                  that has it; use a driver module of the adapter's (nvidia-peermem), or copy through the host"
