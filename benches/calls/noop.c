@@ -66,6 +66,7 @@ result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
   static char page[1 << 16];
   return *pointer = page, 0;
 }
+result cuMemFreeHost(void *pointer) { return 0; }
 result cuMemsetD8Async(uint64_t pointer, unsigned char value, size_t count, handle stream) { return 0; }
 result cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, handle stream) { return 0; }
 result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, handle stream) { return 0; }

@@ -26,7 +26,7 @@ pub(crate) fn ptx() -> String {
 }
 
 /// The name of the kernel that takes so many.
-fn name(count: usize) -> String {
+pub(crate) fn name(count: usize) -> String {
     format!("take_{count}")
 }
 

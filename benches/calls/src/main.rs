@@ -38,7 +38,7 @@ fn run(options: &Options) -> Result<(), String> {
         return Ok(());
     }
     let world = World::new(options)?;
-    let rows = rows::all(world);
+    let rows = if options.typed { rows::typed::all(world) } else { rows::all(world) };
     if options.list {
         rows.iter().for_each(|row| println!("{}", row.name));
         return Ok(());

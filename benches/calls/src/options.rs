@@ -16,6 +16,8 @@ usage: bench-calls [--driver noop|auto|PATH] [options]
   --core N         the core to stay on (default: the one that the program starts on)
   --threads N      other rows instead: one thread, two, four and so on to N make the same calls at the same time, each on a
                    core and objects of its own; what each needs for one, raw and through cushim
+  --typed          other rows instead: cushim::typed, the layer for Rust programs, beside cudarc's safe one; it is part of this
+                   program, and not of --library
   --json           one JSON object instead of the table
   --instructions   for scripts/bench-instructions.sh: runs counted calls and lists them
   --list           the names of the rows
@@ -35,6 +37,7 @@ pub(crate) struct Options {
     pub(crate) quick: bool,
     pub(crate) core: Option<usize>,
     pub(crate) threads: Option<usize>,
+    pub(crate) typed: bool,
     pub(crate) json: bool,
     pub(crate) instructions: bool,
     pub(crate) list: bool,
@@ -52,6 +55,7 @@ impl Options {
             quick: false,
             core: None,
             threads: None,
+            typed: false,
             json: false,
             instructions: false,
             list: false,
@@ -66,6 +70,7 @@ impl Options {
                 "--core" => options.core = Some(number(&argument, &value()?)?),
                 "--threads" => options.threads = Some(number(&argument, &value()?)?),
                 "--quick" => options.quick = true,
+                "--typed" => options.typed = true,
                 "--json" => options.json = true,
                 "--instructions" => options.instructions = true,
                 "--list" => options.list = true,

@@ -122,6 +122,7 @@ macro_rules! raw {
 mod execs;
 mod graphs;
 mod launches;
+pub(crate) mod typed;
 
 fn events(w: &'static World) -> [Row; 5] {
     let (raw, shim, table) = (&w.raw, &w.shim, w.raw.table);

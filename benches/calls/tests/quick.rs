@@ -43,6 +43,22 @@ fn the_table_has_each_row() {
     }
 }
 
+/// The layer for Rust programs has rows of its own, each with what cudarc takes.
+#[test]
+fn the_typed_layer_is_measured() {
+    let report: Value =
+        serde_json::from_str(&stdout(&["--driver", "noop", "--typed", "--quick", "--json"])).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    assert!(rows.len() > 10, "{report}");
+    for row in rows {
+        let took = |subject: &str| row["subjects"][subject]["median"].as_f64();
+        assert!(
+            ["raw", "cushim", "cudarc"].iter().all(|it| took(it).is_some_and(|time| time > 0.0)),
+            "{row}"
+        );
+    }
+}
+
 #[test]
 fn rows_can_be_chosen() {
     let table = stdout(&["--driver", "noop", "--quick", "--filter", "event query", "--filter", "fill"]);

@@ -105,7 +105,7 @@ fn raw_exec(w: &World, count: usize) -> (CUgraphExec, Vec<CUgraphNode>) {
     (exec, nodes)
 }
 
-fn raw_launch(w: &'static World, stream: CUstream, is_marked: bool) -> Option<Burst> {
+pub(super) fn raw_launch(w: &'static World, stream: CUstream, is_marked: bool) -> Option<Burst> {
     let (launch, record) =
         (entry!(w.raw.table, cuGraphLaunch_10000), entry!(w.raw.table, cuEventRecord_2000));
     let (exec, event) = (raw_exec(w, 1).0, w.raw.event);
@@ -118,7 +118,7 @@ fn raw_launch(w: &'static World, stream: CUstream, is_marked: bool) -> Option<Bu
 }
 
 /// Of a graph that cudarc has captured: it keeps nothing, and is launched in the stream that it was captured in.
-fn cudarc_launch(w: &'static World) -> Option<Burst> {
+pub(super) fn cudarc_launch(w: &'static World) -> Option<Burst> {
     let stream = &w.untracked.stream;
     let kernel = &w.kernels.iter().find(|kernel| kernel.count == 2).expect("there is one").cudarc;
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).expect("captures");
