@@ -283,7 +283,7 @@ void processes(cushim::device_ref device, cushim::context_ref context, cushim::s
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::buffer::open_descriptor(context, stream, memory.export_descriptor()));
 }
 
-// Pools by location, and what network adapters need; softcuda has no adapter.
+// Pools by location, and what network adapters need, which softcuda lacks.
 void located(cushim::device_ref device, cushim::context_ref context, cushim::stream_ref stream) {
   const cushim::location here = cushim::location::device(0);
   const cushim::resource start = cushim::resource::location_pool(device, here, CUSHIM_POOL_PINNED, CUSHIM_POOL_DEFAULT);
@@ -298,8 +298,16 @@ void located(cushim::device_ref device, cushim::context_ref context, cushim::str
   CHECK(memory.sync_memops());
   memory.set_sync_memops(false);
   CHECK(!memory.sync_memops());
-  CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, memory.export_dma_buf(0, 4096));
-  CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, context.flush_direct_writes());
+  if (device.get_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) == 0) {
+    CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, memory.export_dma_buf(0, 4096));
+  } else {
+    CHECK(close(memory.export_dma_buf(0, 4096)) == 0);
+  }
+  if ((device.get_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS) & 1) == 0) {
+    CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, context.flush_direct_writes());
+  } else {
+    context.flush_direct_writes();
+  }
 }
 
 // Virtual memory goes in parts, and may come back to the process that created it.

@@ -47,6 +47,7 @@ int main(void) {
   CHECK_OK(cushim_event_synchronize(event));
   CHECK_OK(cushim_context_set_current(all.context));
   CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamCreate_2000(&capturing, CU_STREAM_NON_BLOCKING));
+  PROGRAMS_OWN(capturing);
   release_while_capturing(CU_STREAM_CAPTURE_MODE_GLOBAL);
   release_while_capturing(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   release_while_capturing(CU_STREAM_CAPTURE_MODE_RELAXED);
