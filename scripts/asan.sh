@@ -17,7 +17,7 @@ signal is not taken for a finding.
 
 Left out is what cannot be as it should with the sanitizer in the process:
 - objects/first_error and objects/forked_bare: an allocator of their own stands in front of the C library's, as the sanitizer's;
-- a_privileged_process_reads_no_environment, privileges::no_variable_is_read: privileged, it may not read the sanitizer's
+- a_privileged_process (two tests), privileges::no_variable_is_read: privileged, it may not read the sanitizer's
   options, and cannot search itself for leaks;
 - hostile::contexts_leave_nothing_behind: measures what memory is in use, and the sanitizer keeps what is freed;
 - settings::a_process_that_may_map_little_has_devices: limits the addresses, of which the sanitizer takes 16 TiB;
@@ -49,5 +49,5 @@ rust_tests -p softcuda --lib --tests -- --skip privileges::no_variable_is_read -
   --skip graph_order::a_hundred_thousand_nodes
 # Tests run these as programs.
 instrumented build -p cushim --examples
-rust_tests -p cushim --lib --tests -- --skip a_privileged_process_reads_no_environment --skip nothing_is_gone_or_changed
+rust_tests -p cushim --lib --tests -- --skip a_privileged_process --skip nothing_is_gone_or_changed
 finish
