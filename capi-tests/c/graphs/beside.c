@@ -430,6 +430,7 @@ static void beside_ours(size_t row, cushim_capture_mode mode, int on_another_thr
   CHECK_STATUS(expected, status);
   append(builder, 0, 2);
   if (!CHECK_OK(cushim_builder_end(builder, &graph))) return;
+  CHECK_OK(cushim_stream_synchronize(beside.stream)); /* the memory that it uses is cleared next */
   CHECK(result_of(graph) == 12);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_builder_destroy(builder));

@@ -452,7 +452,7 @@ static void too_much_to_keep(void) {
   CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_graph_add_host_function_bytes(graph, NULL, 0, no_op, host, bytes, &node));
   CHECK(node == NULL && node_count(graph) == 0);
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 16, &copy));
-  CHECK_OK(cushim_graph_add_copy_3d(graph, NULL, 0, &target, &source, &small, &box));
+  CHECK_OK(cushim_graph_add_copy_3d(graph, &copy, 1, &target, &source, &small, &box));
   CHECK_OK(cushim_graph_add_host_function_bytes(graph, NULL, 0, no_op, host, 16, &function));
   CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_copy(copy, &to, &from, bytes));
   CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_copy_3d(box, &target, &source, &tall));

@@ -167,7 +167,7 @@ static void refusals(void) {
   args[0] = owned_arg(&pointer, memory, &count);
   args[1] = numbered(&number);
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &place, &place, 4, &copy));
-  CHECK_OK(cushim_graph_add_fill_2d(graph, NULL, 0, &place, 8, CUSHIM_VALUE_32(1), 1, 2, &rows));
+  CHECK_OK(cushim_graph_add_fill_2d(graph, &copy, 1, &place, 8, CUSHIM_VALUE_32(1), 1, 2, &rows));
   CHECK_OK(cushim_graph_add_copy_3d(graph, &rows, 1, &region, &region, &extent, &box));
   exec = new_exec(graph);
   both[0] = NULL, both[1] = exec;
@@ -348,6 +348,7 @@ static void after_the_graph(void) {
   CHECK_OK(cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32(2), 1));
   CHECK(result_of_exec(exec) == 2 && released(&second) == 0);
   CHECK_OK(cushim_exec_launch(exec, stream));
+  CHECK_OK(cushim_stream_synchronize(stream)); /* what it writes is cleared below */
   CHECK_OK(cushim_stream_destroy(stream));
   owner = counted(&third);
   CHECK_OK(cushim_exec_set_fill(exec, node, &to, CUSHIM_VALUE_32(3), 1));

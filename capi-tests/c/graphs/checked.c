@@ -120,8 +120,8 @@ static void other_types(void) {
   cushim_memory_operation write;
   size_t count = 0;
   CHECK_OK(cushim_graph_add_fill(fills, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, &fill));
-  CHECK_OK(cushim_graph_add_copy(child, NULL, 0, &to, &from, 4, NULL));
-  CHECK_OK(cushim_graph_add_copy(child, NULL, 0, &from, &to, 4, NULL));
+  CHECK_OK(cushim_graph_add_copy(child, NULL, 0, &to, &from, 4, &inner));
+  CHECK_OK(cushim_graph_add_copy(child, &inner, 1, &from, &to, 4, NULL));
   CHECK_OK(cushim_graph_add_child(copies, NULL, 0, child, CUSHIM_CHILD_CLONE, &inner, NULL));
   execs[0] = new_exec(fills);
   execs[1] = new_exec(copies);

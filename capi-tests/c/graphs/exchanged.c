@@ -148,7 +148,7 @@ static void buffers(void) {
   size_t count = 0;
   for (i = 0; i < 3; i++) buffer[i] = counted_buffer(16 * i, &ends[i]);
   to = cushim_endpoint_buffer(buffer[0], 0);
-  for (i = 0; i < 2; i++) CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, CUSHIM_VALUE_32(7), 1, &nodes[i]));
+  for (i = 0; i < 2; i++) CHECK_OK(cushim_graph_add_fill(graph, nodes, (size_t)i, &to, CUSHIM_VALUE_32(7), 1, &nodes[i]));
   exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));
   to = cushim_endpoint_buffer(buffer[1], 0);
@@ -222,12 +222,12 @@ static void of_a_removed_node(void) {
   int first = 0, second = 0;
   cushim_graph graph = new_graph(), child = new_graph(), other = new_graph(), inner = NULL;
   cushim_node parent = NULL, node = NULL, inside[2] = {NULL, NULL};
-  const cushim_endpoint to = cushim_endpoint_device(slot(8));
   cushim_edge edge;
   cushim_exec exec;
   size_t count = 0;
   int i;
   for (i = 0; i < 2; i++) {
+    const cushim_endpoint to = cushim_endpoint_device(slot(8 + i));
     CHECK_OK(cushim_graph_add_fill(child, NULL, 0, &to, CUSHIM_VALUE_32(1), 1, NULL));
     CHECK_OK(cushim_graph_add_fill(other, NULL, 0, &to, CUSHIM_VALUE_32(2), 1, NULL));
   }

@@ -139,6 +139,7 @@ int main(void) {
     add = kernel_of(all.library, "add");
     CHECK_OK(cushim_device_get_resource(all.device, &pool));
     CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffer));
+    CHECK_OK(cushim_stream_synchronize(all.stream)); /* it is used in no stream, too */
     memory_grows_linearly();
     built_launched_and_destroyed();
     cloned();

@@ -258,7 +258,10 @@ static void between_pools(int side, int has_access) {
     CHECK_CONTAINS(last_message(), "is memory of a pool of device 0, to which device 1 of this copy has no access");
   } else { /* and back */
     cushim_exec exec = NULL;
-    CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &from, &to, 8, NULL));
+    cushim_node node = NULL;
+    size_t count = 0;
+    CHECK_OK(cushim_graph_get_nodes(graph, &node, 1, &count));
+    CHECK_OK(cushim_graph_add_copy(graph, &node, 1, &from, &to, 8, NULL));
     CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));
     CHECK_OK(cushim_exec_launch(exec, sides[side].stream));
     CHECK_OK(cushim_stream_synchronize(sides[side].stream));

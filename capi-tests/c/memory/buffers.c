@@ -103,6 +103,7 @@ static void holds(void) {
   /* What is set last counts. */
   other = new_stream(all.context);
   buffer = create(pool, all.stream);
+  CHECK_OK(cushim_stream_synchronize(all.stream)); /* it is there before the other stream frees it */
   CHECK_OK(cushim_buffer_set_stream(buffer, other));
   busy_begin(&busy, all.driver, all.stream);
   CHECK_OK(cushim_buffer_destroy(buffer));
@@ -305,6 +306,7 @@ static void while_capturing(void) {
   CUgraph graph = NULL;
   cushim_context current;
   uint64_t pointer = 7;
+  CHECK_OK(cushim_stream_synchronize(all.stream)); /* it is there before the other stream frees it */
   CHECK_OK(cushim_stream_native(all.stream, &native));
   CHECK_OK(cushim_context_push(all.context));
   if (cu->cuStreamBeginCapture_10010(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS) {

@@ -10,8 +10,10 @@ use std::sync::Arc;
 pub(crate) enum Kind {
     Read,
     Write,
-    /// Atomic operations, and loads and stores that say how they are ordered with others': they do not conflict with each other.
+    /// Atomic operations, and stores that say how they are ordered with others': they do not conflict with each other.
     Atomic,
+    /// Loads that say how they are ordered with others': they only conflict with plain writes.
+    AtomicRead,
     /// It becomes memory.
     Allocate,
     /// It ends.
@@ -21,21 +23,23 @@ pub(crate) enum Kind {
 impl Kind {
     /// Whether the order of the two makes a difference.
     pub(super) fn conflicts(self, other: Self) -> bool {
-        !matches!((self, other), (Self::Read, Self::Read) | (Self::Atomic, Self::Atomic))
+        let reads = |kind| matches!(kind, Self::Read | Self::AtomicRead);
+        let is_atomic = |kind| matches!(kind, Self::Atomic | Self::AtomicRead);
+        !(reads(self) && reads(other) || is_atomic(self) && is_atomic(other))
     }
 
     /// Whether what conflicts with an earlier access of the other kind, without order, does so with a later one of this kind.
     pub(super) fn stands_for(self, earlier: Self) -> bool {
         match self {
-            Self::Read => earlier == Self::Read,
-            Self::Atomic => earlier == Self::Atomic,
+            Self::AtomicRead => earlier == Self::AtomicRead,
+            Self::Read | Self::Atomic => matches!(earlier, Self::AtomicRead) || earlier == self,
             Self::Write | Self::Allocate | Self::Free => true,
         }
     }
 
     pub(super) fn verb(self) -> &'static str {
         match self {
-            Self::Read => "reads",
+            Self::Read | Self::AtomicRead => "reads",
             Self::Write => "writes",
             Self::Atomic => "updates",
             Self::Allocate => "allocates",

@@ -25,6 +25,7 @@ impl KernelSites {
             Use::Read => Kind::Read,
             Use::Write => Kind::Write,
             Use::Atomic => Kind::Atomic,
+            Use::AtomicRead => Kind::AtomicRead,
         };
         let spots = function.spots(&marks);
         Touched { page, kind, bits: Bits::map(&marks.bits), sites: Arc::new(Self { marks, spots, block }) }

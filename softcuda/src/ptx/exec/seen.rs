@@ -25,11 +25,13 @@ pub enum Use {
     Read,
     /// Plain stores.
     Write,
-    /// Atomic operations; loads and stores that are volatile, relaxed, or order others.
+    /// Atomic operations; stores that are volatile, relaxed, or order others.
     Atomic,
+    /// Such loads.
+    AtomicRead,
 }
 
-const USES: [Use; 3] = [Use::Read, Use::Write, Use::Atomic];
+const USES: [Use; 4] = [Use::Read, Use::Write, Use::Atomic, Use::AtomicRead];
 
 /// Where a kernel was when it used memory: an index of its instructions, and a thread.
 #[derive(Clone, Copy, Default)]
@@ -140,7 +142,8 @@ fn use_of(text: &str) -> Use {
     let is_strong = || text.split('.').any(|part| strong.contains(&part));
     match text.split('.').next().unwrap_or_default() {
         "atom" | "red" => Use::Atomic,
-        "ld" | "st" if is_strong() => Use::Atomic,
+        "ld" if is_strong() => Use::AtomicRead,
+        "st" if is_strong() => Use::Atomic,
         "st" => Use::Write,
         "wmma" | "mma" if text.contains(".store") => Use::Write,
         _ => Use::Read,
@@ -247,7 +250,7 @@ mod tests {
             ("ld.global.f32", Use::Read),
             ("st.global.v4.f32", Use::Write),
             ("st.volatile.global.u32", Use::Atomic),
-            ("ld.acquire.gpu.global.u32", Use::Atomic),
+            ("ld.acquire.gpu.global.u32", Use::AtomicRead),
             ("atom.global.add.u32", Use::Atomic),
             ("red.global.add.f32", Use::Atomic),
             ("cp.async.ca.shared.global", Use::Read),
