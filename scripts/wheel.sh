@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/wheel.sh FOLDER [--installed PREFIX | --target TARGET]
+usage: scripts/wheel.sh FOLDER [--installed PREFIX | [--target TARGET]... [--profile NAME]]
        scripts/wheel.sh FOLDER --check
 
 Writes two wheels into FOLDER, for every Python from 3.9 on:
@@ -16,7 +16,9 @@ Writes two wheels into FOLDER, for every Python from 3.9 on:
 PLATFORM is manylinux with the oldest glibc that the libraries run with.
 
 --installed PREFIX  take what scripts/install.sh has installed under PREFIX, instead of building
---target TARGET     build for a Rust target and an oldest glibc, for example aarch64-unknown-linux-gnu.2.17
+--target TARGET     build for a Rust target and an oldest glibc, for example aarch64-unknown-linux-gnu.2.17; given several times,
+                    two wheels for each
+--profile NAME      cargo profile to build with (default: release)
 --check             of the wheels in FOLDER for this machine: that their libraries want no newer glibc than the name says; install
                     them into a new virtual environment, and run there what docs/start/python.md says:
                     its program, on softcuda, a test with the pytest plugin on two versions, and python -m cushim. pip fetches
@@ -34,14 +36,15 @@ wrong() { say "$*; see --help"; exit 2; }
 
 folder=''
 prefix=''
-target=''
+targets=()
+profile=''
 check=''
 while (($# > 0)); do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --installed | --target)
+    --installed | --target | --profile)
       (($# >= 2)) || wrong "$1 needs a value"
-      if [[ $1 == --target ]]; then target=$2; else prefix=$2; fi
+      case $1 in --installed) prefix=$2 ;; --target) targets+=("$2") ;; *) profile=$2 ;; esac
       shift ;;
     --check) check=yes ;;
     -*) wrong "unknown option $1" ;;
@@ -52,7 +55,7 @@ while (($# > 0)); do
   shift
 done
 [[ -n $folder ]] || { usage >&2; exit 2; }
-[[ -z $prefix || -z $target ]] || wrong '--installed or --target'
+[[ -z $prefix || ${#targets[@]} -eq 0 ]] || wrong '--installed or --target'
 for tool in python3:python3 readelf:binutils; do
   command -v "${tool%:*}" >/dev/null || { say "needs ${tool%:*}; install ${tool#*:}"; exit 69; }
 done
@@ -136,15 +139,28 @@ sys.exit(7)' || status=$?
   exit
 fi
 
-if [[ ! $prefix ]]; then
-  prefix=$work/prefix
-  options=(--without-debug)
-  [[ -z $target ]] || options+=(--target "$target")
-  scripts/install.sh "$prefix" "${options[@]}" > "$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the build fails (above)'; }
+# wheels_of PREFIX: of what is installed there.
+wheels_of() {
+  local files machine glibc
+  mapfile -t files < <(programs "$1")
+  machine=$(machine_of "$(find "$1"/lib* -name libcushim.so | head -n 1)")
+  glibc=$(newest_glibc "${files[@]}")
+  # Python's oldest name for it is 2.17's.
+  glibc=$(printf '%s\n2.17\n' "$glibc" | sort -V | tail -n 1)
+  python3 python/build.py "$folder" "$1" "manylinux_${glibc/./_}_$machine"
+}
+
+# built_wheels OPTION...: of what scripts/install.sh builds with them.
+built_wheels() {
+  scripts/install.sh "$work/prefix" --without-debug ${profile:+--profile "$profile"} "$@" > "$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the build fails (above)'; }
+  wheels_of "$work/prefix"
+  rm -r "$work/prefix"
+}
+
+if [[ $prefix ]]; then
+  wheels_of "$prefix"
+elif ((${#targets[@]} == 0)); then
+  built_wheels
+else
+  for target in "${targets[@]}"; do built_wheels --target "$target"; done
 fi
-mapfile -t files < <(programs "$prefix")
-machine=$(machine_of "$(find "$prefix"/lib* -name libcushim.so | head -n 1)")
-glibc=$(newest_glibc "${files[@]}")
-# Python's oldest name for it is 2.17's.
-glibc=$(printf '%s\n2.17\n' "$glibc" | sort -V | tail -n 1)
-python3 python/build.py "$folder" "$prefix" "manylinux_${glibc/./_}_$machine"
