@@ -389,6 +389,12 @@ mod tests {
         contents.iter().map(|(_, record)| record.number).collect()
     }
 
+    /// Each node has one, and a page has 32: what few nodes have stands elsewhere.
+    #[test]
+    fn a_record_is_small() {
+        assert!(size_of::<Option<Record>>() <= 256, "{} bytes", size_of::<Option<Record>>());
+    }
+
     #[test]
     fn records_stand_in_their_places() {
         let (mut contents, _) = contents();

@@ -23,7 +23,7 @@ unsafe fn told(tree: &Tree, node: CUgraphNode, node_type: NodeType) -> Result<Pa
         Ok(match node_type {
             NodeType::Kernel => {
                 let raw = query::kernel(table, node)?;
-                Parameters::Kernel(Arc::new(KernelParameters::of_driver(tree.context(), &raw)))
+                Parameters::Kernel(KernelParameters::of_driver(tree.context(), &raw))
             }
             NodeType::Copy => {
                 Parameters::Copy(Arc::new(CopyParameters::of_driver(query::copy(table, node)?)))

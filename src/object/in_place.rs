@@ -6,19 +6,12 @@ use std::sync::Arc;
 /// As [`Arc::new`], without a copy of what `make` makes: to copy a large object takes about as long as to make it.
 #[inline(always)]
 pub(crate) fn arc_of<T>(make: impl FnOnce() -> T) -> Arc<T> {
-    arc_with(make, |_| {})
-}
-
-/// The same of an object that is completed where it stays.
-#[inline(always)]
-pub(crate) fn arc_with<T>(make: impl FnOnce() -> T, complete: impl FnOnce(&mut T)) -> Arc<T> {
     // `Arc::new_uninit` calls functions that find the layout out at run time.
     let place = Arc::new(MaybeUninit::<T>::uninit());
     // SAFETY: nobody else has it yet, and it is written before anybody looks.
     unsafe {
         let object = Arc::as_ptr(&place).cast_mut().cast::<T>();
         object.write(make());
-        complete(&mut *object);
         place.assume_init()
     }
 }

@@ -77,6 +77,47 @@ static double bytes_each(int nodes) {
   return each;
 }
 
+/* The same of nodes that the driver was told of without cushim. */
+static double raw_bytes_each(int nodes) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  const uint64_t pointer = cushim_buffer_pointer(buffer);
+  const uint32_t one = 1;
+  const size_t before = settled_heap();
+  CUDA_KERNEL_NODE_PARAMS_v2 params;
+  const void *values[2];
+  CUgraph graph = NULL;
+  CUgraphNode node = NULL;
+  cushim_context popped = NULL;
+  double each;
+  int i;
+  memset(&params, 0, sizeof params);
+  values[0] = &pointer;
+  values[1] = &one;
+  CHECK_OK(cushim_kernel_native_function(add, &params.func));
+  params.gridDimX = params.gridDimY = params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+  params.kernelParams = (void **)values;
+  CHECK_OK(cushim_context_push(all.context)); /* without, a driver crashes on kernels */
+  CHECK_OK(cu->cuGraphCreate_10000(&graph, 0));
+  for (i = 0; i < nodes; i++) {
+    const CUgraphNode last = node;
+    if (!CHECK_OK(cu->cuGraphAddKernelNode_12000(&node, graph, &last, i > 0, &params))) break;
+  }
+  each = ((double)heap_bytes() - (double)before) / nodes;
+  CHECK_OK(cu->cuGraphDestroy_10000(graph));
+  CHECK_OK(cushim_context_pop(all.driver, &popped, NULL));
+  return each;
+}
+
+/* What cushim adds to the driver's own: the record of the node, with the kernel, the buffer and the arguments, and its place. */
+static void a_node_takes_little_more_than_the_drivers(void) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  double own;
+  if (!is_software(all.driver) || heap_bytes() == 0 || cu->cuGraphAddKernelNode_12000 == NULL) return;
+  bytes_each(FEW); /* what is allocated once */
+  own = bytes_each(FEW) - raw_bytes_each(FEW);
+  if (!CHECK(own < 350)) fprintf(stderr, "  %.0f bytes for each node beside the driver's\n", own);
+}
+
 /* A real driver takes more for each node of a large graph, and keeps what it took: the heap is its own, too. */
 static void memory_grows_linearly(void) {
   double few, many;
@@ -141,6 +182,7 @@ int main(void) {
     CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffer));
     CHECK_OK(cushim_stream_synchronize(all.stream)); /* it is used in no stream, too */
     memory_grows_linearly();
+    a_node_takes_little_more_than_the_drivers();
     built_launched_and_destroyed();
     cloned();
     all_are_released();

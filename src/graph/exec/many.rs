@@ -7,7 +7,6 @@ use crate::graph::contents::{Contents, Record};
 use crate::graph::definition;
 use crate::object::error::Error;
 use crate::op::node::{Holds, Parameters, Rebinding};
-use std::sync::Arc;
 
 /// What is exchanged.
 pub(super) trait Exchange {
@@ -188,13 +187,12 @@ impl Exchange for Value<'_> {
     #[inline(always)]
     fn put(&self, parameters: &mut Parameters, part: u32, undo: &mut Vec<u8>) {
         if let Parameters::Kernel(kernel) = parameters {
-            Arc::make_mut(kernel).set_value(part, self.0, undo);
+            kernel.set_value(part, self.0, undo);
         }
     }
 
     fn put_back(&self, parameters: &mut Parameters, users: &[User], undo: &[u8]) {
         let Parameters::Kernel(kernel) = parameters else { return };
-        let kernel = Arc::make_mut(kernel);
         for (user, before) in users.iter().zip(undo.chunks(self.0.len().max(1))) {
             kernel.set_value(user.part, before, &mut Vec::new());
         }

@@ -9,15 +9,14 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 /// The arguments of a kernel node: their bytes, and the objects among them, which they know and do not hold.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct KeptArguments {
-    /// A [`Place`] for each, and behind these the bytes of all: each argument at a multiple of eight; a block just as it was given.
-    data: SmallVec<[u64; INLINE]>,
-    /// How many places there are; of a block those of the kernel's parameters, if the driver tells them.
+    values: Values,
+    /// How many there are; of a block as many as the kernel has parameters, if the driver tells them.
     count: u32,
     /// The bytes of the block, if they were given as one.
     block: Option<u32>,
@@ -26,10 +25,25 @@ pub struct KeptArguments {
     /// Whether one was the number of a condition when it was given.
     has_conditions: bool,
     /// The objects among them.
-    objects: SmallVec<[(u32, Weak<dyn Operand>); 2]>,
+    objects: SmallVec<[(u32, Weak<dyn Operand>); 1]>,
     /// The names of parameters, and of which arguments: most have none.
     names: Option<Box<ParameterNames>>,
 }
+
+/// The bytes of arguments, with zeros to the end of each word.
+#[derive(Clone)]
+enum Values {
+    /// Of few arguments of at most eight bytes each: a word for each, and its size. They stand in the record of the node.
+    Few { words: [u64; FEW], sizes: [u8; FEW] },
+    /// Of all others: for each where it stands ([`packed`]), and behind that their words. An argument begins a word; a block is as it was given.
+    Many(Box<[u64]>),
+}
+
+/// How many arguments stand in the record of their node.
+const FEW: usize = 4;
+
+/// How many arguments the driver is told of without allocating.
+const TOLD: usize = 16;
 
 #[derive(Default, Clone)]
 struct ParameterNames(Vec<(u32, Arc<str>)>);
@@ -40,18 +54,89 @@ impl ParameterNames {
     }
 }
 
-/// The words that are kept without allocating: four arguments of at most eight bytes.
-const INLINE: usize = 8;
+impl Default for Values {
+    fn default() -> Self {
+        Self::Few { words: [0; FEW], sizes: [0; FEW] }
+    }
+}
 
-/// How many arguments the driver is told of without allocating.
-const FEW: usize = 16;
+impl Values {
+    /// # Safety
+    /// Each address is good for reads of as many bytes.
+    #[inline]
+    unsafe fn of(values: impl ExactSizeIterator<Item = (*const u8, usize)> + Clone) -> Self {
+        if values.len() > FEW || values.clone().any(|(_, size)| size > size_of::<u64>()) {
+            // SAFETY: as the caller vouches.
+            return unsafe { Self::of_many(values) };
+        }
+        let (mut words, mut sizes) = ([0; FEW], [0; FEW]);
+        for (index, (address, size)) in values.enumerate() {
+            // SAFETY: as the caller vouches.
+            words[index] = unsafe { word(address, size) };
+            sizes[index] = size as u8;
+        }
+        Self::Few { words, sizes }
+    }
+
+    /// # Safety
+    /// As for [`of`](Self::of).
+    #[cold]
+    unsafe fn of_many(values: impl ExactSizeIterator<Item = (*const u8, usize)> + Clone) -> Self {
+        let count = values.len();
+        let words: usize = values.clone().map(|(_, size)| size.div_ceil(8)).sum();
+        let mut data = vec![0; count + words];
+        let (places, words) = data.split_at_mut(count);
+        let (bytes, mut start) = (bytes_mut(words), 0);
+        for (place, (address, size)) in places.iter_mut().zip(values) {
+            *place = packed(start, size);
+            if size > 0 {
+                // SAFETY: as the caller vouches.
+                bytes[start..start + size]
+                    .copy_from_slice(unsafe { std::slice::from_raw_parts(address, size) });
+            }
+            start += size.next_multiple_of(8);
+        }
+        Self::Many(data.into())
+    }
+}
 
 /// Where an argument stands among the bytes, in one word.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(8))]
-struct Place {
-    offset: u32,
-    size: u32,
+fn packed(offset: usize, size: usize) -> u64 {
+    offset as u64 | (size as u64) << 32
+}
+
+fn unpacked(place: u64) -> Range<usize> {
+    let offset = place as u32 as usize;
+    offset..offset + (place >> 32) as usize
+}
+
+/// A value of at most eight bytes, and zeros behind. Most are numbers, for which no function has to be called.
+///
+/// # Safety
+/// The address is good for reads of as many bytes.
+#[inline(always)]
+unsafe fn word(address: *const u8, size: usize) -> u64 {
+    let mut bytes = [0; size_of::<u64>()];
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match size {
+            8 => bytes = address.cast::<[u8; 8]>().read(),
+            4 => bytes[..4].copy_from_slice(&address.cast::<[u8; 4]>().read()),
+            0 => {}
+            _ => bytes[..size].copy_from_slice(std::slice::from_raw_parts(address, size)),
+        }
+    }
+    u64::from_ne_bytes(bytes)
+}
+
+fn bytes(words: &[u64]) -> &[u8] {
+    // SAFETY: words have no padding, and as many bytes.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
+fn bytes_mut(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: words have no padding, and as many bytes, any of which is good.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
 impl KeptArguments {
@@ -59,29 +144,24 @@ impl KeptArguments {
     ///
     /// # Safety
     /// Each argument has as many bytes as it says.
-    pub(super) unsafe fn of(arguments: &Arguments<'_>) -> Self {
-        let mut kept = Self::default();
-        // SAFETY: as the caller vouches.
-        unsafe { kept.add(arguments) };
-        kept
-    }
-
-    /// Adds those of a launch, where there are none yet.
-    ///
-    /// # Safety
-    /// As for [`of`](Self::of).
     #[inline]
-    pub(super) unsafe fn add(&mut self, arguments: &Arguments<'_>) {
+    pub(super) unsafe fn of(arguments: &Arguments<'_>) -> Self {
+        let addresses = arguments.addresses().iter().map(|address| address.cast());
         let sizes = arguments.sizes().iter().map(|size| *size as usize);
-        // SAFETY: the caller vouches for the bytes.
-        unsafe { self.fill(arguments.addresses().iter().map(|address| address.cast()).zip(sizes)) };
+        let mut kept = Self {
+            // SAFETY: as the caller vouches.
+            values: unsafe { Values::of(addresses.zip(sizes)) },
+            count: arguments.sizes().len() as u32,
+            has_conditions: arguments.has_conditions(),
+            ..Self::default()
+        };
         if !arguments.names().is_empty() {
-            self.names.get_or_insert_default().0.extend_from_slice(arguments.names());
+            kept.names = ParameterNames::some(arguments.names().to_vec());
         }
-        self.has_conditions |= arguments.has_conditions();
         for (index, held) in arguments.objects() {
-            self.objects.push((*index, held.downgrade()));
+            kept.objects.push((*index, held.downgrade()));
         }
+        kept
     }
 
     /// The driver's copies of a node's arguments, an address for each parameter of the kernel; untold if it tells no layout (before
@@ -90,14 +170,16 @@ impl KeptArguments {
     /// # Safety
     /// `addresses` is NULL or has an address for each parameter, of as many bytes as that has.
     pub(super) unsafe fn of_driver(addresses: *const *const u8, layout: Option<&[Parameter]>) -> Self {
-        let is_told = layout.is_some_and(|layout| layout.is_empty() || !addresses.is_null());
-        let mut kept = Self { is_untold: !is_told, ..Self::default() };
-        if let Some(layout) = layout.filter(|layout| !layout.is_empty() && is_told) {
+        let told = layout.filter(|layout| layout.is_empty() || !addresses.is_null());
+        let mut kept = Self { is_untold: told.is_none(), ..Self::default() };
+        if let Some(layout) = told.filter(|layout| !layout.is_empty()) {
+            let sizes = layout.iter().map(|parameter| parameter.size);
             // SAFETY: as the caller vouches.
-            unsafe {
+            kept.values = unsafe {
                 let addresses = std::slice::from_raw_parts(addresses, layout.len());
-                kept.fill(addresses.iter().copied().zip(layout.iter().map(|parameter| parameter.size)));
-            }
+                Values::of(addresses.iter().copied().zip(sizes))
+            };
+            kept.count = layout.len() as u32;
         }
         kept
     }
@@ -105,87 +187,52 @@ impl KeptArguments {
     /// A block of all arguments, laid out as the kernel has its parameters.
     pub(super) fn of_block(block: &[u8], layout: Option<&[Parameter]>) -> Self {
         let layout = layout.unwrap_or_default();
-        let mut kept = Self { block: Some(block.len() as u32), ..Self::default() };
-        // SAFETY: the places of the parameters, and then as many words as the block fills.
-        unsafe {
-            let (places, words) = kept.make_room(layout.len(), block.len().div_ceil(8));
-            for (index, parameter) in layout.iter().enumerate() {
-                places
-                    .add(index)
-                    .write(Place { offset: parameter.offset as u32, size: parameter.size as u32 });
-            }
-            copy(block.as_ptr(), words, block.len());
+        let mut data: Vec<u64> =
+            layout.iter().map(|parameter| packed(parameter.offset, parameter.size)).collect();
+        data.resize(layout.len() + block.len().div_ceil(8), 0);
+        bytes_mut(&mut data[layout.len()..])[..block.len()].copy_from_slice(block);
+        Self {
+            values: Values::Many(data.into()),
+            count: layout.len() as u32,
+            block: Some(block.len() as u32),
+            ..Self::default()
         }
-        kept
     }
 
-    /// Takes arguments in, where there are none yet.
-    ///
-    /// # Safety
-    /// Each address is good for reads of as many bytes.
+    /// Where one stands among the bytes; `None` if there are not so many.
     #[inline]
-    unsafe fn fill(&mut self, values: impl ExactSizeIterator<Item = (*const u8, usize)> + Clone) {
-        let all = values.clone().map(|(_, size)| size.div_ceil(8)).sum();
-        // SAFETY: a place for each, and then the words of all; the caller vouches for the bytes.
-        unsafe {
-            let (places, words) = self.make_room(values.len(), all);
-            let mut start = 0;
-            for (index, (address, size)) in values.enumerate() {
-                places.add(index).write(Place { offset: start as u32 * 8, size: size as u32 });
-                copy(address, words.add(start), size);
-                start += size.div_ceil(8);
-            }
+    fn place(&self, index: usize) -> Option<Range<usize>> {
+        if index >= self.len() {
+            return None;
         }
+        Some(match &self.values {
+            Values::Few { sizes, .. } => index * 8..index * 8 + usize::from(sizes[index]),
+            Values::Many(data) => unpacked(data[index]),
+        })
     }
 
-    /// Where so many places are to be written, and behind them so many words; there are none yet.
-    ///
-    /// # Safety
-    /// They are written before they are looked at.
-    #[inline(always)]
-    unsafe fn make_room(&mut self, places: usize, words: usize) -> (*mut Place, *mut u64) {
-        if places + words > INLINE {
-            self.data = SmallVec::with_capacity(places + words);
-        }
-        self.count = places as u32;
-        // SAFETY: there is room for so many; the caller vouches that they are written.
-        unsafe {
-            self.data.set_len(places + words);
-            let start = self.data.as_mut_ptr();
-            (start.cast(), start.add(places))
-        }
-    }
-
+    /// The bytes of all.
     #[inline]
-    fn places(&self) -> &[Place] {
-        // SAFETY: so many places stand at the start.
-        unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.count as usize) }
+    fn all(&self) -> &[u8] {
+        bytes(match &self.values {
+            Values::Few { words, .. } => words,
+            Values::Many(data) => &data[self.count as usize..],
+        })
     }
 
-    /// Puts the one argument of others in place of one of these, which has the same size, and this one there instead.
-    pub(super) fn exchange(&mut self, index: usize, other: &mut Self) {
-        let Place { offset, size } = self.places()[index];
-        let (offset, size) = (offset as usize, size as usize);
-        self.all_mut()[offset..offset + size].swap_with_slice(&mut other.all_mut()[..size]);
+    /// Puts the one argument of others in place of one of these, which has the same size.
+    pub(super) fn replace(&mut self, index: usize, other: Self) {
+        if let (Some(own), Some(new)) = (self.bytes_mut(index), other.bytes(0)) {
+            own.copy_from_slice(new);
+        }
         self.has_conditions |= other.has_conditions;
-        if !(self.is_plain() && other.is_plain()) {
-            let names = std::mem::take(&mut self.names).map_or_else(Vec::new, |names| names.0);
-            let others = std::mem::take(&mut other.names).map_or_else(Vec::new, |names| names.0);
-            let (own, mut new): (Vec<_>, Vec<_>) =
-                names.into_iter().partition(|(of, _)| *of as usize == index);
-            new.extend(others.into_iter().map(|(_, name)| (index as u32, name)));
-            (self.names, other.names) = (ParameterNames::some(new), ParameterNames::some(own));
-            let (own, new) = self.objects.drain(..).partition(|(of, _)| *of as usize == index);
-            self.objects = new;
-            self.objects.extend(other.objects.drain(..).map(|(_, object)| (index as u32, object)));
-            other.objects = own;
-        }
-    }
-
-    /// Whether all are values, and none has a name.
-    #[inline]
-    fn is_plain(&self) -> bool {
-        self.names.is_none() && self.objects.is_empty()
+        let (is_other, number) = (|of: u32| of as usize != index, index as u32);
+        self.objects.retain(|(of, _)| is_other(*of));
+        self.objects.extend(other.objects.into_iter().map(|(_, object)| (number, object)));
+        let mut names = self.names.take().map_or_else(Vec::new, |names| names.0);
+        names.retain(|(of, _)| is_other(*of));
+        names.extend(other.names.into_iter().flat_map(|names| names.0).map(|(_, name)| (number, name)));
+        self.names = ParameterNames::some(names);
     }
 
     /// Whether one is a value, and has no name.
@@ -198,8 +245,12 @@ impl KeptArguments {
     /// The bytes of one, to be changed; `None` if there are not so many.
     #[inline]
     pub(super) fn bytes_mut(&mut self, index: usize) -> Option<&mut [u8]> {
-        let Place { offset, size } = *self.places().get(index)?;
-        self.all_mut().get_mut(offset as usize..offset as usize + size as usize)
+        let (place, count) = (self.place(index)?, self.count as usize);
+        let words = match &mut self.values {
+            Values::Few { words, .. } => words,
+            Values::Many(data) => &mut data[count..],
+        };
+        bytes_mut(words).get_mut(place)
     }
 
     /// Whether there may be others, of which the driver says nothing.
@@ -228,13 +279,12 @@ impl KeptArguments {
     /// The bytes of one; `None` if there are not so many.
     #[must_use]
     pub fn bytes(&self, index: usize) -> Option<&[u8]> {
-        let Place { offset, size } = *self.places().get(index)?;
-        self.all().get(offset as usize..offset as usize + size as usize)
+        self.all().get(self.place(index)?)
     }
 
     /// The number of bytes of one; 0 if there are not so many.
     pub(crate) fn size(&self, index: u32) -> u32 {
-        self.places().get(index as usize).map_or(0, |place| place.size)
+        self.place(index as usize).map_or(0, |place| place.len() as u32)
     }
 
     /// The name of the parameter that one is, if it is one.
@@ -282,102 +332,55 @@ impl KeptArguments {
     /// Puts one object in place of another, from the same offset on; answers with the arguments that it changed.
     #[inline]
     pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Vec<u32>) {
-        let Self { data, count, objects, .. } = self;
-        for (index, object) in objects.iter_mut().filter(|(_, object)| rebinding.is_from(object)) {
-            *object = rebinding.to();
-            move_pointer(data, *count, *index, |address| rebinding.moved(address));
-            changed.push(*index);
+        for at in 0..self.objects.len() {
+            let (index, object) = &mut self.objects[at];
+            if rebinding.is_from(object) {
+                *object = rebinding.to();
+                changed.push(*index);
+                let index = *index as usize;
+                self.move_pointer(index, |address| rebinding.moved(address));
+            }
         }
     }
 
     /// Undoes that for these arguments.
     pub(super) fn unbind(&mut self, rebinding: &Rebinding<'_>, changed: &[u32]) {
-        let Self { data, count, objects, .. } = self;
-        for (index, object) in objects.iter_mut().filter(|(index, _)| changed.contains(index)) {
+        for (_, object) in self.objects.iter_mut().filter(|(index, _)| changed.contains(index)) {
             *object = rebinding.from();
-            move_pointer(data, *count, *index, |address| rebinding.moved_back(address));
         }
+        changed
+            .iter()
+            .for_each(|index| self.move_pointer(*index as usize, |address| rebinding.moved_back(address)));
     }
 
+    /// Moves the pointer that is an argument.
     #[inline]
-    fn all(&self) -> &[u8] {
-        let words = &self.data.as_slice()[self.count as usize..];
-        // SAFETY: words have no padding, and as many bytes.
-        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
-    }
-
-    fn all_mut(&mut self) -> &mut [u8] {
-        let words = &mut self.data[self.count as usize..];
-        // SAFETY: words have no padding, and as many bytes, any of which is good.
-        unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+    fn move_pointer(&mut self, index: usize, to: impl FnOnce(u64) -> u64) {
+        if let Some(pointer) = self.bytes_mut(index).and_then(|bytes| bytes.first_chunk_mut()) {
+            *pointer = to(u64::from_ne_bytes(*pointer)).to_ne_bytes();
+        }
     }
 
     /// The arguments as the driver takes them.
     #[inline(always)]
     pub(super) fn with_raw<R>(&self, call: impl FnOnce(RawArguments<'_>) -> R) -> R {
-        let mut few = [const { MaybeUninit::uninit() }; FEW];
-        let many: Vec<_>;
-        let (start, places) = (self.all().as_ptr(), self.places());
-        // SAFETY: each stands among the words.
-        let address = |place: &Place| unsafe { start.add(place.offset as usize) }.cast::<c_void>();
-        call(if let Some(block) = self.block() {
-            RawArguments::Packed(block)
-        } else if places.len() > FEW {
-            many = places.iter().map(address).collect();
-            RawArguments::Each(&many)
-        } else {
-            for (to, place) in few.iter_mut().zip(places) {
-                to.write(address(place));
+        match &self.values {
+            Values::Few { words, .. } => {
+                let addresses = words.each_ref().map(|word| std::ptr::from_ref(word).cast::<c_void>());
+                call(RawArguments::Each(&addresses[..self.len()]))
             }
-            // SAFETY: so many were written.
-            RawArguments::Each(unsafe { std::slice::from_raw_parts(few.as_ptr().cast(), places.len()) })
-        })
-    }
-}
-
-/// Moves the pointer that is an argument, of so many.
-#[inline(always)]
-fn move_pointer(data: &mut [u64], count: u32, index: u32, to: impl FnOnce(u64) -> u64) {
-    assert!(index < count, "an object is among the arguments");
-    // In memory the offset of a place comes first, and so has the lower half of its word: the platforms are little-endian.
-    let offset = data[index as usize] as u32;
-    let word = &mut data[count as usize + offset as usize / 8];
-    *word = to(*word);
-}
-
-/// Copies the bytes of an argument, and zeros to the end of the last word. Most are numbers, for which no function has to be called.
-///
-/// # Safety
-/// `from` is good for reads of as many bytes, and `to` for writes of the words that they fill.
-#[inline(always)]
-unsafe fn copy(from: *const u8, to: *mut u64, size: usize) {
-    // SAFETY: as the caller vouches.
-    unsafe {
-        match size {
-            8 => to.write(from.cast::<u64>().read_unaligned()),
-            // The first bytes of the word: the platforms are little-endian.
-            4 => to.write(u64::from(from.cast::<u32>().read_unaligned())),
-            0 => {}
-            _ => {
-                to.add(size.div_ceil(8) - 1).write(0);
-                std::ptr::copy_nonoverlapping(from, to.cast(), size);
-            }
+            Values::Many(data) => self.with_many(data, call),
         }
     }
-}
 
-impl Clone for KeptArguments {
-    #[inline]
-    fn clone(&self) -> Self {
-        Self {
-            data: SmallVec::from_slice(&self.data),
-            count: self.count,
-            objects: if self.objects.is_empty() { SmallVec::new() } else { self.objects.clone() },
-            names: self.names.clone(),
-            block: self.block,
-            is_untold: self.is_untold,
-            has_conditions: self.has_conditions,
+    fn with_many<R>(&self, data: &[u64], call: impl FnOnce(RawArguments<'_>) -> R) -> R {
+        if let Some(block) = self.block() {
+            return call(RawArguments::Packed(block));
         }
+        let (places, words) = data.split_at(self.len());
+        let addresses: SmallVec<[*const c_void; TOLD]> =
+            places.iter().map(|place| bytes(words)[unpacked(*place)].as_ptr().cast()).collect();
+        call(RawArguments::Each(&addresses))
     }
 }
 
@@ -398,10 +401,13 @@ mod tests {
     }
 
     fn of(values: &[Vec<u8>]) -> KeptArguments {
-        let mut kept = KeptArguments::default();
-        // SAFETY: the bytes are there.
-        unsafe { kept.fill(values.iter().map(|value| (value.as_ptr(), value.len()))) };
-        kept
+        let each = values.iter().map(|value| (value.as_ptr(), value.len()));
+        KeptArguments {
+            // SAFETY: the bytes are there.
+            values: unsafe { Values::of(each) },
+            count: values.len() as u32,
+            ..Default::default()
+        }
     }
 
     fn told(kept: &KeptArguments) -> Vec<Vec<u8>> {
@@ -410,32 +416,42 @@ mod tests {
 
     #[test]
     fn arguments_of_every_size_are_kept_with_zeros_behind() {
-        for count in [0, 1, 4, 5, INLINE, 20, 100] {
+        for count in [0, 1, 4, 5, 8, 20, 100] {
             let values = values(count);
             let kept = of(&values);
             assert_eq!(told(&kept), values);
             assert_eq!(told(&kept.clone()), values);
-            let words = values.iter().map(|value| value.len().div_ceil(8)).sum::<usize>();
-            let zeros =
-                values.iter().map(|value| value.len().next_multiple_of(8) - value.len()).sum::<usize>();
-            assert_eq!(
-                kept.all().iter().filter(|byte| **byte == 0).count(),
-                zeros,
-                "{count} arguments, {words} words"
-            );
+            let own: usize = values.iter().map(Vec::len).sum();
+            assert_eq!(kept.all().iter().filter(|byte| **byte != 0).count(), own, "{count} arguments");
+            kept.with_raw(|raw| {
+                let RawArguments::Each(addresses) = raw else { panic!("it is no block") };
+                assert_eq!(addresses.len(), count);
+                for (address, value) in addresses.iter().zip(&values) {
+                    // SAFETY: the driver reads as many bytes there.
+                    let there = unsafe { std::slice::from_raw_parts(address.cast::<u8>(), value.len()) };
+                    assert_eq!(there, value);
+                }
+            });
         }
     }
 
     #[test]
-    fn one_is_exchanged_wherever_both_stand() {
+    fn few_numbers_stand_in_the_record() {
+        let numbers = [vec![1; 8], vec![2; 4], vec![], vec![3; 3]];
+        assert!(matches!(of(&numbers).values, Values::Few { .. }));
+        assert!(matches!(of(&[vec![1; 9]]).values, Values::Many(_)));
+        assert!(size_of::<KeptArguments>() <= 96);
+    }
+
+    #[test]
+    fn one_is_replaced_wherever_it_stands() {
         for (count, index) in [(1, 0), (4, 1), (20, 19)] {
             let before = values(count);
             let (mut kept, new) = (of(&before), vec![0xff; before[index].len()]);
-            let mut other = of(std::slice::from_ref(&new));
-            kept.exchange(index, &mut other);
-            assert_eq!((kept.bytes(index), other.bytes(0)), (Some(&*new), Some(&*before[index])));
-            kept.exchange(index, &mut other);
-            assert_eq!(told(&kept), before);
+            kept.replace(index, of(std::slice::from_ref(&new)));
+            let mut now = before;
+            now[index] = new;
+            assert_eq!(told(&kept), now);
         }
     }
 

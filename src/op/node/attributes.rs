@@ -51,7 +51,7 @@ impl NodeChange for AttributeChange {
             }
         };
         changed.set_attributes(attributes);
-        Ok(Parameters::Kernel(Arc::new(changed)))
+        Ok(Parameters::Kernel(changed))
     }
 
     fn keeps(&self, now: &HandedOver) -> bool {

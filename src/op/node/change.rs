@@ -53,8 +53,7 @@ pub trait NodeChange: sealed::Change {
     /// As for [`changed`](Self::changed); nothing is changed then.
     #[doc(hidden)]
     fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
-        let changed = self.changed(now, at)?;
-        Ok(Undo(Before::All(std::mem::replace(now, changed))))
+        self.changed(now, at).map(|changed| Undo::of(now, changed))
     }
 
     /// Whether the node keeps anything alive then.
@@ -75,23 +74,23 @@ pub trait NodeChange: sealed::Change {
 pub struct Undo(Before);
 
 enum Before {
-    All(Parameters),
-    /// One argument.
-    Argument(usize, Box<KeptArguments>),
+    All(Box<Parameters>),
     /// The value of one argument, which is nothing more than that.
     Value(usize, SmallVec<[u8; 16]>),
 }
 
 impl Undo {
+    /// Of all parameters, in whose place others are put.
+    fn of(now: &mut Parameters, changed: Parameters) -> Self {
+        Self(Before::All(Box::new(std::mem::replace(now, changed))))
+    }
+
     /// Puts it in place again.
     pub(crate) fn put_back(self, now: &mut Parameters) {
         match (self.0, now) {
-            (Before::All(before), now) => *now = before,
-            (Before::Argument(index, mut before), Parameters::Kernel(kernel)) => {
-                Arc::make_mut(kernel).arguments_mut().exchange(index, &mut before);
-            }
+            (Before::All(before), now) => *now = *before,
             (Before::Value(index, before), Parameters::Kernel(kernel)) => {
-                if let Some(bytes) = Arc::make_mut(kernel).arguments_mut().bytes_mut(index) {
+                if let Some(bytes) = kernel.arguments_mut().bytes_mut(index) {
                     bytes.copy_from_slice(&before);
                 }
             }
@@ -99,11 +98,11 @@ impl Undo {
         }
     }
 
-    /// All of it, if more than an argument was changed.
+    /// All of it, if more than a value was changed.
     pub(crate) fn all(&self) -> Option<&Parameters> {
         match &self.0 {
             Before::All(before) => Some(before),
-            _ => None,
+            Before::Value(..) => None,
         }
     }
 
@@ -297,7 +296,7 @@ impl NodeChange for KernelChange<'_, '_> {
             config.check(None)?;
             changed.set_config(config.shape(), attributes(config));
         }
-        Ok(Parameters::Kernel(Arc::new(changed)))
+        Ok(Parameters::Kernel(changed))
     }
 
     fn keeps(&self, now: &HandedOver) -> bool {
@@ -353,13 +352,12 @@ impl<'a, 'v> ArgumentChange<'a, 'v> {
 }
 
 impl ArgumentChange<'_, '_> {
-    /// Puts the new argument in place of the old one.
-    fn put(&self, arguments: &mut KeptArguments, at: &Context) -> Result<Before, Error> {
-        let (index, is_value) = (self.index, arguments.is_value(self.index) && self.argument.is_plain());
-        let Some(bytes) = arguments.bytes_mut(index) else {
+    /// Refuses what cannot take the place of the argument.
+    fn check(&self, arguments: &KeptArguments, at: &Context) -> Result<(), Error> {
+        let index = self.index;
+        let Some(bytes) = arguments.bytes(index) else {
             return Err(not_there(arguments, index).at_item(index));
         };
-        let address = self.argument.addresses().first().copied().unwrap_or(std::ptr::null());
         let size = self.argument.sizes().first().map_or(0, |size| *size as usize);
         // Nothing is read of what has another size.
         if size != bytes.len() {
@@ -367,17 +365,7 @@ impl ArgumentChange<'_, '_> {
         }
         self.argument.check_objects(at)?;
         self.argument.check_reach(at, Sink::Graph)?;
-        self.argument.number_conditions()?;
-        if is_value && size > 0 {
-            let before = SmallVec::from_slice(bytes);
-            // SAFETY: whoever made the argument vouched for its bytes.
-            bytes.copy_from_slice(unsafe { std::slice::from_raw_parts(address.cast(), size) });
-            return Ok(Before::Value(index, before));
-        }
-        // SAFETY: as above.
-        let mut other = Box::new(unsafe { KeptArguments::of(self.argument) });
-        arguments.exchange(index, &mut other);
-        Ok(Before::Argument(index, other))
+        self.argument.number_conditions()
     }
 }
 
@@ -424,13 +412,26 @@ impl NodeChange for ArgumentChange<'_, '_> {
 
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
         let mut changed = kernel_of(now)?.clone();
-        self.put(changed.arguments_mut(), at)?;
-        Ok(Parameters::Kernel(Arc::new(changed)))
+        self.check(changed.arguments(), at)?;
+        // SAFETY: whoever made the argument vouched for its bytes.
+        changed.arguments_mut().replace(self.index, unsafe { KeptArguments::of(self.argument) });
+        Ok(Parameters::Kernel(changed))
     }
 
     fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
         let Parameters::Kernel(kernel) = now else { return Err(not_known()) };
-        self.put(Arc::make_mut(kernel).arguments_mut(), at).map(Undo)
+        let (index, arguments) = (self.index, kernel.arguments_mut());
+        let is_plain = arguments.is_value(index) && self.argument.is_plain();
+        if !is_plain || arguments.size(index as u32) == 0 {
+            return self.changed(now, at).map(|changed| Undo::of(now, changed));
+        }
+        self.check(arguments, at)?;
+        let Some(bytes) = arguments.bytes_mut(index) else { return Err(not_known()) };
+        let before = SmallVec::from_slice(bytes);
+        let new = self.argument.addresses()[0].cast();
+        // SAFETY: it has as many bytes, for which whoever made the argument vouched.
+        bytes.copy_from_slice(unsafe { std::slice::from_raw_parts(new, bytes.len()) });
+        Ok(Undo(Before::Value(index, before)))
     }
 
     fn keeps(&self, now: &HandedOver) -> bool {

@@ -36,8 +36,8 @@ pub(crate) enum For {
 #[derive(Clone, Default)]
 pub(crate) struct Holds(SmallVec<[(For, Hold); FEW]>);
 
-/// How much a node keeps without allocating: a kernel and two buffers.
-const FEW: usize = 3;
+/// How much a node keeps without allocating: a kernel and a buffer.
+const FEW: usize = 2;
 
 /// Among how many objects one is looked for that was listed already.
 const LATEST: usize = 8;

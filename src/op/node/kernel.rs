@@ -4,13 +4,12 @@ use super::holds::For;
 use super::{Conditions, HandedOver, Holds, KeptArguments, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawKernelNode;
-use crate::driver::calls::kernel::function::RawKernel;
+use crate::driver::calls::kernel::function::{Form, RawKernel};
 use crate::driver::calls::kernel::launch::{RawArguments, RawAttributes, RawShape};
 use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribute, CUlaunchAttributeID};
 use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::Error;
-use crate::object::in_place::arc_with;
 use crate::op::launch::LaunchArguments;
 use crate::op::reach::Sink;
 use crate::op::{Launch, Operation, Traits};
@@ -18,10 +17,12 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// What a kernel node runs, how, and with what.
+/// What a kernel node runs, how, and with what. It stands in the record of the node, and is as small as can be.
+#[derive(Clone)]
 pub struct KernelParameters {
     kernel: Weak<Kernel>,
-    raw: RawKernel,
+    /// The driver's own, which the node holds, or its lender keeps.
+    native: Form,
     shape: RawShape,
     attributes: Box<[CUlaunchAttribute]>,
     arguments: KeptArguments,
@@ -51,7 +52,7 @@ impl KernelParameters {
         let layout = there.and_then(|context| native.parameters(context).ok());
         Self {
             kernel: kernel.as_ref().map_or_else(Weak::new, Arc::downgrade),
-            raw: native,
+            native: native.form(),
             shape: RawShape {
                 grid: [raw.gridDimX, raw.gridDimY, raw.gridDimZ],
                 block: [raw.blockDimX, raw.blockDimY, raw.blockDimZ],
@@ -128,8 +129,7 @@ impl KernelParameters {
     /// Another kernel from now on.
     pub(super) fn set_kernel(&mut self, kernel: &Arc<Kernel>) {
         self.kernel = Arc::downgrade(kernel);
-        // SAFETY: the node holds the kernel, or its lender keeps it.
-        self.raw = unsafe { kernel.raw().again() };
+        self.native = kernel.raw().form();
     }
 
     pub(super) fn set_config(&mut self, shape: RawShape, attributes: Box<[CUlaunchAttribute]>) {
@@ -149,27 +149,14 @@ impl KernelParameters {
     /// The same as [`with_raw`](Self::with_raw), with the arguments where whoever gave them has them.
     #[inline]
     pub(crate) fn raw_of<'a>(&'a self, context: CUcontext, given: &'a [*const c_void]) -> RawKernelNode<'a> {
-        let Self { raw: kernel, shape, .. } = self;
-        RawKernelNode { kernel, context, shape: *shape, arguments: RawArguments::Each(given) }
+        let Self { native: kernel, shape, .. } = *self;
+        RawKernelNode { kernel, context, shape, arguments: RawArguments::Each(given) }
     }
 
     #[inline(always)]
     pub(crate) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
-        let Self { raw: kernel, shape, .. } = self;
-        self.arguments.with_raw(|arguments| call(RawKernelNode { kernel, context, shape: *shape, arguments }))
-    }
-}
-
-impl Clone for KernelParameters {
-    fn clone(&self) -> Self {
-        Self {
-            kernel: Weak::clone(&self.kernel),
-            // SAFETY: the copy of the node refers to what this one keeps.
-            raw: unsafe { self.raw.again() },
-            shape: self.shape,
-            attributes: self.attributes.clone(),
-            arguments: self.arguments.clone(),
-        }
+        let Self { native: kernel, shape, .. } = *self;
+        self.arguments.with_raw(|arguments| call(RawKernelNode { kernel, context, shape, arguments }))
     }
 }
 
@@ -220,22 +207,18 @@ impl NodeOperation for Launch<'_, '_> {
     #[inline]
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
         let checked = self.check_for(at, Sink::Graph)?;
-        let without_arguments = || KernelParameters {
+        let arguments = match &self.arguments {
+            // SAFETY: whoever made the arguments vouched for their bytes.
+            LaunchArguments::Each(arguments) => unsafe { KeptArguments::of(arguments) },
+            LaunchArguments::Packed(_) => KeptArguments::of_block(checked.block(), self.kernel.layout()),
+        };
+        Ok(Parameters::Kernel(KernelParameters {
             kernel: Arc::downgrade(self.kernel),
-            // SAFETY: the node holds the kernel, or its lender keeps it.
-            raw: unsafe { self.kernel.raw().again() },
+            native: self.kernel.raw().form(),
             shape: self.config.shape(),
             attributes: attributes(self.config),
-            arguments: KeptArguments::default(),
-        };
-        let parameters = arc_with(without_arguments, |parameters| match &self.arguments {
-            // SAFETY: whoever made the arguments vouched for their bytes.
-            LaunchArguments::Each(arguments) => unsafe { parameters.arguments.add(arguments) },
-            LaunchArguments::Packed(_) => {
-                parameters.arguments = KeptArguments::of_block(checked.block(), self.kernel.layout());
-            }
-        });
-        Ok(Parameters::Kernel(parameters))
+            arguments,
+        }))
     }
 
     #[inline]

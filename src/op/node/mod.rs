@@ -215,7 +215,7 @@ pub enum Parameters {
     /// Nothing, or nothing but what its type says.
     Plain(NodeType),
     /// A launch.
-    Kernel(Arc<KernelParameters>),
+    Kernel(KernelParameters),
     /// A copy.
     Copy(Arc<CopyParameters>),
     /// A memset.

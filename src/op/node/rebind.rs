@@ -137,7 +137,7 @@ impl Parameters {
     #[inline]
     pub(crate) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Vec<u32>) {
         match self {
-            Self::Kernel(kernel) => Arc::make_mut(kernel).arguments_mut().rebind(rebinding, changed),
+            Self::Kernel(kernel) => kernel.arguments_mut().rebind(rebinding, changed),
             Self::Copy(copy) => Arc::make_mut(copy).rebind(rebinding, changed),
             Self::Memset(memset) => Arc::make_mut(memset).rebind(rebinding, changed),
             _ => {}
@@ -147,7 +147,7 @@ impl Parameters {
     /// Undoes that.
     pub(crate) fn unbind(&mut self, rebinding: &Rebinding<'_>, changed: &[u32]) {
         match self {
-            Self::Kernel(kernel) => Arc::make_mut(kernel).arguments_mut().unbind(rebinding, changed),
+            Self::Kernel(kernel) => kernel.arguments_mut().unbind(rebinding, changed),
             Self::Copy(copy) => Arc::make_mut(copy).unbind(rebinding, changed),
             Self::Memset(memset) => Arc::make_mut(memset).unbind(rebinding, changed),
             _ => {}

@@ -5,7 +5,7 @@
 
 use super::definition::RawGraph;
 use super::exec::RawExec;
-use crate::driver::calls::kernel::function::RawKernel;
+use crate::driver::calls::kernel::function::Form;
 use crate::driver::calls::kernel::launch::{Extra, RawArguments, RawShape};
 use crate::driver::sys::{
     CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_NODE_TYPE_GRAPH,
@@ -55,7 +55,7 @@ pub(crate) enum RawNode<'a> {
 
 /// A launch as a node.
 pub(crate) struct RawKernelNode<'a> {
-    pub(crate) kernel: &'a RawKernel,
+    pub(crate) kernel: Form,
     /// The context in which a `CUkernel` runs.
     pub(crate) context: CUcontext,
     pub(crate) shape: RawShape,

@@ -14,16 +14,17 @@ pub(crate) struct RawKernel {
     form: Form,
 }
 
+/// In which form it is a kernel. Who has only this knows the kernel, and can tell it the driver.
 #[derive(Clone, Copy)]
-enum Form {
+pub(crate) enum Form {
     Kernel(CUkernel),
     Function(CUfunction),
 }
 
 // SAFETY: the driver's kernels and functions may be used from every thread.
-unsafe impl Send for RawKernel {}
+unsafe impl Send for Form {}
 // SAFETY: as above.
-unsafe impl Sync for RawKernel {}
+unsafe impl Sync for Form {}
 
 /// Where one parameter of a kernel stands in the packed block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,22 @@ pub struct Parameter {
     pub offset: usize,
     /// Its bytes.
     pub size: usize,
+}
+
+impl Form {
+    #[inline]
+    pub(crate) fn handle(self) -> *mut c_void {
+        match self {
+            Self::Kernel(kernel) => kernel.cast(),
+            Self::Function(function) => function.cast(),
+        }
+    }
+
+    /// Whether it is good in one context only.
+    #[inline]
+    pub(crate) fn is_of_one_context(self) -> bool {
+        matches!(self, Self::Function(_))
+    }
 }
 
 impl RawKernel {
@@ -51,14 +68,6 @@ impl RawKernel {
         Self { table, form: Form::Function(function) }
     }
 
-    /// The same kernel once more.
-    ///
-    /// # Safety
-    /// Its code stays loaded for as long as that exists.
-    pub(crate) unsafe fn again(&self) -> Self {
-        Self { table: self.table, form: self.form }
-    }
-
     /// Refuses a driver that has no kernels of this form.
     pub(crate) fn check(&self) -> Result<(), CallError> {
         let (is_there, entry) = match self.form {
@@ -73,18 +82,20 @@ impl RawKernel {
         self.table
     }
 
+    #[inline]
+    pub(crate) fn form(&self) -> Form {
+        self.form
+    }
+
     /// The handle, which launches and occupancy calls take in either form.
     #[inline]
     pub(crate) fn handle(&self) -> *mut c_void {
-        match self.form {
-            Form::Kernel(kernel) => kernel.cast(),
-            Form::Function(function) => function.cast(),
-        }
+        self.form.handle()
     }
 
     /// Whether it is good in one context only.
     pub(crate) fn is_of_one_context(&self) -> bool {
-        matches!(self.form, Form::Function(_))
+        self.form.is_of_one_context()
     }
 
     /// The `CUfunction` that it is in the context.
