@@ -6,7 +6,6 @@ use crate::driver::CallError;
 use crate::op::attachment::{Attachment, Prepared, let_go_of};
 use crate::op::node::{Holds, NodeType, Parameters};
 use std::sync::Arc;
-use std::sync::atomic::{Ordering::Acquire, fence};
 
 /// How many nodes share a page.
 const PLACES: usize = 32;
@@ -303,15 +302,18 @@ impl Contents {
 
     /// Lets go of what is kept here; of what the driver's graphs keep they let go themselves.
     pub(super) fn let_go(&mut self) {
-        let shared = self.pages.iter_mut().flatten().filter(|page| is_shared(page) && page.keeps());
-        shared.for_each(|page| *page = page.keeping_nothing());
+        for page in self.pages.iter_mut().flatten() {
+            if is_shared(page) && page.keeps() {
+                *page = page.keeping_nothing();
+            }
+        }
         self.let_go_of_own();
     }
 
     /// The same where the pages that others have, too, go on keeping.
     fn let_go_of_own(&mut self) {
-        let pages = self.pages.iter_mut().flatten().filter(|page| !is_shared(page));
-        let records = pages.flat_map(|page| own(page).0.iter_mut().flatten());
+        let pages = self.pages.iter_mut().flatten().filter_map(Arc::get_mut);
+        let records = pages.flat_map(|page| page.0.iter_mut().flatten());
         let of_nodes = records.filter_map(|record| record.attachment.as_mut());
         let_go_of(of_nodes.chain(self.unplaced.iter_mut().map(|(_, kept)| kept)));
     }
@@ -334,12 +336,10 @@ fn own(page: &mut Arc<Page>) -> &mut Page {
     unsafe { &mut *Arc::as_ptr(page).cast_mut() }
 }
 
+/// Whether others have it, too; if not, what those read of it who let go of it is behind us.
 #[inline]
-fn is_shared(page: &Arc<Page>) -> bool {
-    let holders = Arc::strong_count(page);
-    // After this, what those read of the page who let go of it.
-    fence(Acquire);
-    holders > 1
+fn is_shared(page: &mut Arc<Page>) -> bool {
+    Arc::get_mut(page).is_none()
 }
 
 #[cold]
