@@ -45,6 +45,7 @@ pub mod managed;
 pub mod memory;
 mod object;
 pub mod op;
+mod order;
 mod pointer;
 mod scratch;
 mod stream;

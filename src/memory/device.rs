@@ -1,7 +1,6 @@
 //! Device memory.
 
 use super::Block;
-use super::resource::stand_in_for;
 use crate::context::{Context, forgiven_if_corrupted};
 use crate::driver::calls::memory::allocation::RawMemory;
 use crate::object::callback::{self, allocating};
@@ -9,6 +8,7 @@ use crate::object::error::Error;
 use crate::object::native;
 use crate::object::thread::ThreadId;
 use crate::op::{Allocate, Endpoint, Free, explain_free, explain_out_of_memory};
+use crate::order::stand_in_for;
 use crate::pointer::DevicePointer;
 use crate::stream::{Stream, StreamKind};
 use std::fmt;

@@ -3,7 +3,6 @@
 //! | file | concept |
 //! |---|---|
 //! | `known` | what is known of the memory once and for all |
-//! | `order` | the stream in whose order a buffer's memory is freed |
 //! | `wrap` | memory of others' |
 //! | `shared` | memory of several processes |
 //! | `direct` | what other devices on the bus need of a buffer |
@@ -12,7 +11,6 @@
 
 mod direct;
 mod known;
-mod order;
 mod release;
 mod shared;
 mod virtual_memory;
@@ -29,9 +27,9 @@ use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::in_place::arc_of;
 use crate::op::{Endpoint, Held, Operand, Side};
+use crate::order::Order;
 use crate::stream::Stream;
 use known::{Keeper, Known};
-use order::Order;
 use parking_lot::Mutex;
 pub(crate) use release::Standing;
 use std::fmt;

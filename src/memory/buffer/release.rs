@@ -1,7 +1,6 @@
 //! What happens when the last hold on a buffer goes.
 
 use super::known::capture_of;
-use super::order::Order;
 use super::{Buffer, Home};
 use crate::context::{Context, forgiven_if_corrupted};
 use crate::driver::Driver;
@@ -9,6 +8,7 @@ use crate::memory::{Block, DevicePointer, Resource};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::native;
 use crate::object::release::report;
+use crate::order::Order;
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -9,7 +9,6 @@
 //! | `imported` | what is imported of another process's pool, counted |
 //! | `opened` | another process's memory that is no pool's |
 //! | `remains` | the end of a pool |
-//! | `stranded` | memory whose stream went with its context |
 //! | `attributes` | what a pool tells of itself, and is told |
 //! | `peers` | the devices that may use a pool's memory |
 //! | `pinned` | page-locked host memory |
@@ -37,7 +36,6 @@ mod pool;
 mod properties;
 mod remains;
 mod shared;
-mod stranded;
 mod virtual_memory;
 
 pub(crate) use arena::ArenaBlock;
@@ -50,7 +48,6 @@ pub use pinned::{PinnedForm, PinnedResourceOptions};
 pub use pool::{DevicePoolOptions, PoolChoice};
 pub use properties::Properties;
 pub(super) use shared::hexadecimal;
-pub(crate) use stranded::stand_in_for;
 
 use super::buffer::Standing;
 use super::{Block, DevicePointer};
@@ -63,6 +60,7 @@ use crate::object::handle::{Header, object};
 use crate::object::native;
 use crate::object::release::report;
 use crate::op::{explain_free, is_out_of_memory};
+use crate::order::stand_in_for;
 use crate::stream::Stream;
 use pool::Pool;
 use std::fmt;

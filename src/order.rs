@@ -1,8 +1,7 @@
-//! The stream in whose order a buffer's memory is freed.
+//! The stream in whose order something is given back: a buffer's memory.
 
 use crate::context::Context;
 use crate::event::{Event, EventOptions};
-use crate::memory::resource::stand_in_for;
 use crate::object::error::Error;
 use crate::object::thread::ThreadId;
 use crate::stream::{Stream, StreamKind, StreamOptions};
@@ -10,7 +9,7 @@ use std::sync::Arc;
 
 /// A stream, and which one it means: a default stream means that of its context, and the per-thread one that of a thread.
 #[derive(Clone)]
-pub(super) struct Order {
+pub(crate) struct Order {
     stream: Arc<Stream>,
     /// The thread on which the stream was named, if it means another one on each.
     thread: Option<ThreadId>,
@@ -20,19 +19,19 @@ pub(super) struct Order {
 
 impl Order {
     #[inline]
-    pub(super) fn of(stream: Arc<Stream>) -> Self {
+    pub(crate) fn of(stream: Arc<Stream>) -> Self {
         let thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
         Self { stream, thread, mark: None }
     }
 
-    pub(super) fn stream(&self) -> &Arc<Stream> {
+    pub(crate) fn stream(&self) -> &Arc<Stream> {
         &self.stream
     }
 
     /// Whether the stream means the same on each thread, and cannot be under capture.
     #[cfg(feature = "capi")]
     #[inline]
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.thread.is_none() && !self.stream.may_be_capturing()
     }
 
@@ -41,12 +40,12 @@ impl Order {
     }
 
     /// This order, if only this thread can mark where it is in the stream.
-    pub(super) fn to_mark(&self) -> Option<Self> {
+    pub(crate) fn to_mark(&self) -> Option<Self> {
         (self.thread.is_some() && self.is_here()).then(|| self.clone())
     }
 
     /// The same order, with a mark at where the thread's stream is now.
-    pub(super) fn marked(mut self) -> Result<Self, Error> {
+    pub(crate) fn marked(mut self) -> Result<Self, Error> {
         let event = Event::create(self.stream.context(), &EventOptions::default())?;
         event.record(&self.stream)?;
         self.mark = Some(event);
@@ -54,7 +53,7 @@ impl Order {
     }
 
     /// Makes another stream wait for what is in this one by now, or, where only another thread can name it, for the mark.
-    pub(super) fn wait_in(&self, other: &Stream) -> Result<(), Error> {
+    pub(crate) fn wait_in(&self, other: &Stream) -> Result<(), Error> {
         match &self.mark {
             _ if self.is_here() => other.wait_stream(&self.stream),
             Some(mark) => other.wait_event(mark),
@@ -69,7 +68,7 @@ impl Order {
     /// was destroyed with its context is over: a stream of `origin`, the context in which the memory came, takes its place, or, where that
     /// is known to be gone, too, of the device's primary context.
     #[inline]
-    pub(super) fn stand_in_to_free_on(
+    pub(crate) fn stand_in_to_free_on(
         &self,
         origin: Option<&Arc<Context>>,
         is_origin_gone: bool,
@@ -91,5 +90,15 @@ impl Order {
             None => context.synchronize()?,
         }
         Ok(stand_in)
+    }
+}
+
+/// A stream to free memory in whose own went with its context, `gone`: one of the living context, or of the primary one of its device,
+/// which is retained for as long as that takes. Everything that came before in the stream is over: a reset waits for it (measured).
+#[cold]
+pub(crate) fn stand_in_for(gone: &Context, living: Option<&Arc<Context>>) -> Result<Arc<Stream>, Error> {
+    match living {
+        Some(living) => Stream::create(living, &StreamOptions::default()),
+        None => Stream::create(&gone.device().primary_context()?, &StreamOptions::default()),
     }
 }
