@@ -102,7 +102,9 @@ static uint64_t draw_value(const struct plan *plan, const struct fuzz_parameter 
   if (parameter->is_address && strcmp(name, "address") != 0) return device_memory(plan);
   if (parameter->is_address) return once_in(2) ? device_memory(plan) : once_in(4) ? drawn() : host_memory(plan);
   if (strcmp(name, "bytes") == 0) return draw_bytes(plan);
+  if (strcmp(name, "size") == 0 && (mentions(plan, "_export") || mentions(plan, "_import")) && !once_in(4)) return CUSHIM_DESCRIPTOR_BYTES;
   if (strcmp(name, "size") == 0) return ONE_OF(0, 1, 8, 256);
+  if (strcmp(name, "count") == 0 && mentions(plan, "_parts") && !once_in(4)) return 1;
   if (strcmp(name, "stride") == 0) return ONE_OF(sizeof(cushim_drain_item), sizeof(cushim_drain_item), 16, 15, 0);
   if (strcmp(name, "count") == 0 || strcmp(name, "width") == 0) return mentions(plan, "_fill") && once_in(32) ? UINT64_MAX : ONE_OF(0, 1, 8, 16);
   if (strcmp(name, "height") == 0) return once_in(32) ? UINT64_MAX : below(5);
@@ -148,6 +150,7 @@ static void draw_options(struct plan *plan, const struct fuzz_parameter *paramet
   else if (is_of(parameter, "cushim_resource_functions")) draw_functions((cushim_resource_functions *)options);
   else if (is_of(parameter, "cushim_device_pool_options")) draw_pool_options((cushim_device_pool_options *)options);
   else if (is_of(parameter, "cushim_pinned_options")) draw_pinned_options((cushim_pinned_options *)options);
+  else if (is_of(parameter, "cushim_virtual_options")) draw_virtual_options((cushim_virtual_options *)options);
   else if (is_of(parameter, "cushim_managed_options")) draw_managed_options((cushim_managed_options *)options);
   else if (is_of(parameter, "cushim_dlpack_options")) draw_tensor_options((cushim_dlpack_options *)options);
   else draw_pair(parameter, room);

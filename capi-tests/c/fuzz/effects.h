@@ -153,6 +153,21 @@ static void apply_buffer(struct plan *plan) {
   give_out(tensor, argument(plan, "options") != 0 && (options->flags & CUSHIM_DLPACK_UNVERSIONED) != 0, plan->objects[0]);
 }
 
+/* Files that the call has opened are the program's to close. */
+static void close_files(const struct plan *plan) {
+  const int one = parameter_named(plan, "file"), many = parameter_named(plan, "files");
+  const int at = one != NOTHING ? one : many;
+  size_t i, count = 1;
+  int32_t file;
+  if (!mentions(plan, "_export") || (one == NOTHING && many == NOTHING)) return;
+  if (many != NOTHING) count = (size_t)argument(plan, "count");
+  if (plan->arguments[at] == 0) return;
+  for (i = 0; i < count; i++) {
+    memcpy(&file, rooms[at].bytes + i * sizeof file, sizeof file);
+    if (close(file) != 0) fail("%s gives a file %d that is none", plan->function->name, (int)file);
+  }
+}
+
 static void count_drained(const struct plan *plan) {
   const size_t stride = (size_t)argument(plan, "stride");
   size_t i, count;
@@ -212,6 +227,7 @@ static void apply(struct plan *plan) {
   }
   owners_taken += plan->owners;
   if (mentions(plan, "cushim_buffer")) apply_buffer(plan);
+  close_files(plan);
   apply_memory(plan);
   if (is_named(plan, "cushim_stream_push_current")) current_streams[current_stream_count++] = subject(plan);
   else if (is_named(plan, "cushim_stream_pop_current")) current_stream_count--;

@@ -96,7 +96,7 @@ static void draw_functions(cushim_resource_functions *functions) {
 
 static void draw_pool_options(cushim_device_pool_options *options) {
   options->choice = (int32_t)ONE_OF(0, 1, 2, 2, 2, 3);
-  options->handle_types = once_in(8) ? (int32_t)below(10) : 0;
+  options->handle_types = once_in(3) ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : once_in(8) ? (int32_t)below(10) : 0;
   options->max_size = once_in(8) ? (size_t)ONE_OF(1, PAGE, 1 << 25, SIZE_MAX) : 0;
 }
 
@@ -106,8 +106,14 @@ static void draw_pinned_options(cushim_pinned_options *options) {
   options->own_pool = once_in(4) ? (int32_t)below(3) : 0;
   options->numa_node = once_in(16) ? (int32_t)ONE_OF(1, 99, UINT64_MAX) : 0;
   options->max_size = once_in(16) ? (size_t)ONE_OF(1, 1 << 25, SIZE_MAX) : 0;
-  options->handle_types = once_in(16) ? (int32_t)below(10) : 0;
+  options->handle_types = once_in(8) ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : once_in(16) ? (int32_t)below(10) : 0;
   options->reserved = once_in(32);
+}
+
+static void draw_virtual_options(cushim_virtual_options *options) {
+  options->shareable = (cushim_shareable)(once_in(2) ? CUSHIM_SHAREABLE_POSIX_FD : once_in(16) ? below(4) : 0);
+  options->flags = once_in(16) ? (uint32_t)below(5) : 0;
+  options->alignment = once_in(16) ? (size_t)ONE_OF(PAGE, 1 << 21, 3 << 20) : 0;
 }
 
 static void draw_managed_options(cushim_managed_options *options) {

@@ -7,6 +7,7 @@
 #endif
 #include <cushim.h>
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
