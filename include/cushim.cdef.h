@@ -7,6 +7,7 @@ typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 typedef unsigned long long size_t;
+typedef void *CUarray;
 typedef void *CUcontext;
 typedef int32_t CUctx_flags;
 typedef int CUdevice;
@@ -23,6 +24,7 @@ typedef void *CUgraphExec;
 typedef int32_t CUgraphExecUpdateResult;
 typedef int32_t CUgraphInstantiateResult;
 typedef void *CUgraphNode;
+typedef void *CUgraphicsResource;
 typedef void *CUgreenCtx;
 typedef int32_t CUjit_option;
 typedef void *CUkernel;
@@ -64,6 +66,7 @@ typedef int32_t cushim_event_flags;
 typedef int32_t cushim_exec_flags;
 typedef int32_t cushim_flush_scope;
 typedef int32_t cushim_graph_allocation_flags;
+typedef int32_t cushim_graphics_flags;
 typedef int32_t cushim_host_flags;
 typedef int32_t cushim_json_flags;
 typedef int32_t cushim_launch_flags;
@@ -103,6 +106,7 @@ typedef struct cushim_resource_s *cushim_resource;
 typedef struct cushim_buffer_s *cushim_buffer;
 typedef struct cushim_allocation_s *cushim_allocation;
 typedef struct cushim_reservation_s *cushim_reservation;
+typedef struct cushim_graphics_s *cushim_graphics;
 typedef struct cushim_program_s *cushim_program;
 typedef struct cushim_library_s *cushim_library;
 typedef struct cushim_kernel_s *cushim_kernel;
@@ -315,6 +319,12 @@ enum {
 };
 enum {
   CUSHIM_DESCRIPTOR_BYTES = 160
+};
+enum {
+  CUSHIM_GRAPHICS_READ_ONLY = 1,
+  CUSHIM_GRAPHICS_WRITE_DISCARD = 2,
+  CUSHIM_GRAPHICS_SURFACE = 4,
+  CUSHIM_GRAPHICS_TEXTURE_GATHER = 8
 };
 enum {
   CUSHIM_CODE_DEFAULT = 0,
@@ -1455,6 +1465,16 @@ cushim_status cushim_resource_import(cushim_device device, const void *descripto
 cushim_status cushim_buffer_export(cushim_buffer buffer, void *descriptor, size_t size);
 cushim_status cushim_buffer_import(cushim_resource resource, cushim_stream stream, const void *descriptor, size_t size, cushim_buffer *buffer);
 cushim_status cushim_buffer_open(cushim_context context, cushim_stream stream, const void *descriptor, size_t size, cushim_buffer *buffer);
+cushim_status cushim_graphics_register_gl_buffer(cushim_context context, uint32_t gl_buffer, uint32_t flags, cushim_graphics *graphics);
+cushim_status cushim_graphics_register_gl_image(cushim_context context, uint32_t gl_image, uint32_t target, uint32_t flags, cushim_graphics *graphics);
+cushim_status cushim_graphics_ref(cushim_graphics graphics, cushim_graphics *reference);
+cushim_status cushim_graphics_destroy(cushim_graphics graphics);
+cushim_status cushim_graphics_map(cushim_graphics graphics, cushim_stream stream, cushim_buffer *buffer);
+cushim_status cushim_graphics_map_array(cushim_graphics graphics, cushim_stream stream, uint32_t layer, uint32_t level, CUarray *array);
+cushim_status cushim_graphics_get_array(cushim_graphics graphics, uint32_t layer, uint32_t level, CUarray *array);
+cushim_status cushim_graphics_unmap(cushim_graphics graphics, cushim_stream stream);
+cushim_status cushim_graphics_get_mapped(cushim_graphics graphics, int32_t *mapped);
+cushim_status cushim_graphics_native(cushim_graphics graphics, CUgraphicsResource *native);
 cushim_status cushim_program_compile(cushim_device device, const char *source, const cushim_compile_options *options, cushim_program *program);
 cushim_status cushim_driver_find_compiler(cushim_driver driver, uint32_t *version, char *buffer, size_t size, size_t *needed);
 cushim_status cushim_program_ref(cushim_program program, cushim_program *reference);

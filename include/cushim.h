@@ -209,6 +209,11 @@
  * To exchange tensors with other libraries:
  *   cushim_buffer_export_dlpack, cushim_buffer_import_dlpack
  *
+ * To share buffers and images with OpenGL:
+ *   cushim_graphics_register_gl_buffer, cushim_graphics_register_gl_image, cushim_graphics_map,
+ *   cushim_graphics_map_array, cushim_graphics_get_array, cushim_graphics_unmap, cushim_graphics_get_mapped,
+ *   cushim_graphics_native
+ *
  * To compile CUDA C++:
  *   cushim_program_compile, cushim_driver_find_compiler, cushim_program_get_properties, cushim_program_get_code,
  *   cushim_program_get_log, cushim_program_get_name
@@ -1258,6 +1263,29 @@ typedef int32_t cushim_descriptor_size;
 #endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
+/* How CUDA uses what is registered. The numbers are those of `CUgraphicsRegisterFlags`. */
+enum cushim_graphics_flags
+#if CUSHIM_TYPED_ENUMS
+  : int32_t
+#endif /* CUSHIM_TYPED_ENUMS */
+ {
+  /* CUDA only reads it. */
+  CUSHIM_GRAPHICS_READ_ONLY = 1,
+  /* CUDA writes all of it and reads nothing: what OpenGL has left there may be lost. */
+  CUSHIM_GRAPHICS_WRITE_DISCARD = 2,
+  /* Surfaces are bound to the image. */
+  CUSHIM_GRAPHICS_SURFACE = 4,
+  /* Textures with gather are bound to the image. */
+  CUSHIM_GRAPHICS_TEXTURE_GATHER = 8
+};
+#ifndef __cplusplus
+#if CUSHIM_TYPED_ENUMS
+typedef enum cushim_graphics_flags cushim_graphics_flags;
+#else
+typedef int32_t cushim_graphics_flags;
+#endif /* CUSHIM_TYPED_ENUMS */
+#endif /* __cplusplus */
+
 /* Flags of `cushim_compile_options`. */
 enum cushim_compile_flags
 #if CUSHIM_TYPED_ENUMS
@@ -1437,6 +1465,9 @@ typedef struct cushim_exec_s cushim_exec_s;
 
 /* Never given a body. */
 typedef struct cushim_graph_s cushim_graph_s;
+
+/* Never given a body. */
+typedef struct cushim_graphics_s cushim_graphics_s;
 
 /* Never given a body. */
 typedef struct cushim_kernel_s cushim_kernel_s;
@@ -1986,6 +2017,12 @@ typedef struct cushim_dlpack_options {
   /* Bytes before the first element. */
   uint64_t offset;
 } cushim_dlpack_options;
+
+/*
+ * A buffer or an image of OpenGL that CUDA can map. It is given up when no owning handle is left, nor a buffer that
+ * it was mapped to.
+ */
+typedef struct cushim_graphics_s *cushim_graphics;
 
 /* A header that a source includes. */
 typedef struct cushim_compile_header {
@@ -5458,6 +5495,138 @@ cushim_status cushim_buffer_open(cushim_context context,
                                  const void *descriptor,
                                  size_t size,
                                  cushim_buffer *buffer);
+
+/*
+ * Registers a buffer of the OpenGL context that is current on the calling thread (`cuGraphicsGLRegisterBuffer`).
+ *
+ * @param[in] context The context, of a device that renders the OpenGL context.
+ * @param[in] gl_buffer The name of the buffer in OpenGL.
+ * @param[in, flags(cushim_graphics_flags)] flags Flags.
+ * @param[out, owned] graphics The graphics resource.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for the name 0, and for flags that contradict each other or are for images;
+ *   `CUDA_ERROR_NOT_SUPPORTED` on softcuda.
+ * @driver any
+ */
+cushim_status cushim_graphics_register_gl_buffer(cushim_context context,
+                                                 uint32_t gl_buffer,
+                                                 uint32_t flags,
+                                                 cushim_graphics *graphics);
+
+/*
+ * Registers an image of the OpenGL context that is current on the calling thread (`cuGraphicsGLRegisterImage`).
+ *
+ * @param[in] context The context, of a device that renders the OpenGL context.
+ * @param[in] gl_image The name of the texture or renderbuffer in OpenGL.
+ * @param[in] target What it is: `GL_TEXTURE_2D`, `GL_RENDERBUFFER` or another.
+ * @param[in, flags(cushim_graphics_flags)] flags Flags.
+ * @param[out, owned] graphics The graphics resource.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for the name 0, and for flags that contradict each other;
+ *   `CUDA_ERROR_NOT_SUPPORTED` on softcuda.
+ * @driver any
+ */
+cushim_status cushim_graphics_register_gl_image(cushim_context context,
+                                                uint32_t gl_image,
+                                                uint32_t target,
+                                                uint32_t flags,
+                                                cushim_graphics *graphics);
+
+/*
+ * Returns one more owning handle of a graphics resource.
+ *
+ * @param[in] graphics The graphics resource.
+ * @param[out, owned] reference The new handle.
+ */
+cushim_status cushim_graphics_ref(cushim_graphics graphics, cushim_graphics *reference);
+
+/*
+ * Destroys an owning handle of a graphics resource. The last one ends the registration
+ * (`cuGraphicsUnregisterResource`), for which the OpenGL context has to be current on the calling thread; an image
+ * that is mapped is unmapped before, in the order of the stream that it was mapped in. A buffer that it is mapped to
+ * keeps the registration until it is destroyed.
+ *
+ * @param[in, ended, nullable] graphics The handle; NULL does nothing.
+ * @driver any
+ */
+cushim_status cushim_graphics_destroy(cushim_graphics graphics);
+
+/*
+ * Maps a buffer of OpenGL (`cuGraphicsMapResources`): CUDA has it after what is in the stream by now, and after what
+ * OpenGL was told before.
+ *
+ * The buffer has the memory until it is unmapped or destroyed; OpenGL must not use it meanwhile. The last destroy of
+ * the buffer unmaps, in the order of its deallocation stream, which is the given one at first; if that is being
+ * captured, when the capture has ended.
+ *
+ * @param[in] graphics The graphics resource, of a buffer.
+ * @param[in] stream The stream.
+ * @param[out, owned] buffer The buffer.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is mapped already, for an image, for a stream of another context, and
+ *   for one that is being captured; `CUSHIM_ERROR_STREAM_REQUIRED` without a stream.
+ * @driver any
+ */
+cushim_status cushim_graphics_map(cushim_graphics graphics, cushim_stream stream, cushim_buffer *buffer);
+
+/*
+ * Maps an image of OpenGL and returns the array of a layer or face, at a level of detail. Copies take it by
+ * `cushim_endpoint_array`. It is CUDA's until `cushim_graphics_unmap`; `cushim_graphics_get_array` returns the
+ * others.
+ *
+ * @param[in] graphics The graphics resource, of an image.
+ * @param[in] stream The stream, as for `cushim_graphics_map`.
+ * @param[in] layer The layer, or the face of a cube; 0 for other images.
+ * @param[in] level The level of detail, 0 for the whole image.
+ * @param[out] array The array.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is mapped already, for a buffer, for a stream of another context, and
+ *   for one that is being captured; `CUSHIM_ERROR_STREAM_REQUIRED` without a stream; `CUDA_ERROR_INVALID_VALUE` for a
+ *   layer or a level that there is not, and then it is not mapped.
+ * @driver any
+ */
+cushim_status cushim_graphics_map_array(cushim_graphics graphics,
+                                        cushim_stream stream,
+                                        uint32_t layer,
+                                        uint32_t level,
+                                        CUarray *array);
+
+/*
+ * Returns the array of another layer or face, or at another level of detail, of an image that is mapped.
+ *
+ * @param[in] graphics The graphics resource, of an image.
+ * @param[in] layer The layer, or the face of a cube; 0 for other images.
+ * @param[in] level The level of detail, 0 for the whole image.
+ * @param[out] array The array.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is not mapped, and for a buffer; `CUDA_ERROR_INVALID_VALUE` for a
+ *   layer or a level that there is not.
+ * @driver any
+ */
+cushim_status cushim_graphics_get_array(cushim_graphics graphics, uint32_t layer, uint32_t level, CUarray *array);
+
+/*
+ * Unmaps what was mapped (`cuGraphicsUnmapResources`): OpenGL has it again after what is in the stream by now. A
+ * buffer that has the memory is refused by every operation from now on, also in graphs that keep it.
+ *
+ * @param[in] graphics The graphics resource.
+ * @param[in, nullable] stream The stream. NULL: the one that it was mapped in.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is not mapped, for a stream of another context, and for one that is
+ *   being captured; it is mapped as before then.
+ * @driver any
+ */
+cushim_status cushim_graphics_unmap(cushim_graphics graphics, cushim_stream stream);
+
+/*
+ * Returns whether CUDA has a buffer or image of OpenGL now.
+ *
+ * @param[in] graphics The graphics resource.
+ * @param[out] mapped 1 or 0.
+ */
+cushim_status cushim_graphics_get_mapped(cushim_graphics graphics, int32_t *mapped);
+
+/*
+ * Returns the driver's handle of a graphics resource.
+ *
+ * @param[in] graphics The graphics resource.
+ * @param[out] native The `CUgraphicsResource`, valid as long as an owning handle is left.
+ */
+cushim_status cushim_graphics_native(cushim_graphics graphics, CUgraphicsResource *native);
 
 /*
  * Compiles CUDA C++ for a device with NVRTC, NVIDIA's compiler as a library, which is loaded now, if it was not

@@ -73,6 +73,7 @@
 #include "cushim/resource.hpp"
 #include "cushim/buffer.hpp"
 #include "cushim/virtual_memory.hpp"
+#include "cushim/graphics.hpp"
 #include "cushim/managed.hpp"
 #include "cushim/launch.hpp"
 #include "cushim/program.hpp"

@@ -78,7 +78,7 @@ cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
 cp "$target/release/examples/probe" "$target/release/conformance" "$target/release/bench-calls" "$out/bin/"
 cp "$target/release/libsoftcuda.so" "$target/release/libcushim.so" "$out/lib/"
 
-for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/sharing.c examples/virtual_memory.c examples/raw.c examples/porting/after.c examples/graphs/*.c benches/graphs.c benches/launches.c capi-tests/c/gpu/*.c; do
+for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/sharing.c examples/virtual_memory.c examples/opengl.c examples/raw.c examples/porting/after.c examples/graphs/*.c benches/graphs.c benches/launches.c capi-tests/c/gpu/*.c; do
   [ -f "$source" ] || continue
   name=$(basename "$source" .c)
   case $source in

@@ -15,6 +15,7 @@ PAGES = {
     "event": ("Events", ["event"]),
     "resource": ("Resources", ["resource"]),
     "buffer": ("Buffers, virtual memory", ["buffer", "allocation", "reservation"]),
+    "graphics": ("OpenGL", ["graphics"]),
     "kernel": ("Code and kernels", ["program", "library", "kernel"]),
     "graph": ("Graphs", ["graph"]),
     "node": ("Nodes and conditions", ["node", "condition"]),

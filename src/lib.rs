@@ -39,6 +39,7 @@ pub mod driver;
 mod event;
 mod feature;
 pub mod graph;
+pub mod graphics;
 pub mod kernel;
 mod location;
 pub mod managed;

@@ -28,6 +28,11 @@ impl Order {
         &self.stream
     }
 
+    /// Whether the stream is being captured now; one that cannot tell, because its context was reset, is not.
+    pub(crate) fn is_capturing(&self) -> bool {
+        self.stream.is_capturing().unwrap_or(false)
+    }
+
     /// Whether the stream means the same on each thread, and cannot be under capture.
     #[cfg(feature = "capi")]
     #[inline]

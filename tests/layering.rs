@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules of the crate, from the bottom up. Each imports only what stands above it in this list; `object` so imports
 /// nothing but `driver`, and `capi` imports `driver` only in `capi/driver*`, which export the raw tier.
-const HOUSE: [(&str, &str); 20] = [
+const HOUSE: [(&str, &str); 21] = [
     ("driver", "the only part that knows libcuda: find it, open it, resolve it, call it"),
     ("object", "what every object shares: handles, errors, callbacks, releases; it knows no object"),
     ("feature", "what a device can do, by name"),
@@ -21,6 +21,7 @@ const HOUSE: [(&str, &str); 20] = [
     ("kernel", "code that was loaded, and how it is launched"),
     ("compile", "CUDA C++ compiled at run time: NVRTC is found, told, and what came of it is kept"),
     ("op", "what streams are asked to do, as values"),
+    ("graphics", "buffers and images of OpenGL, while CUDA has them"),
     ("memory", "where memory comes from, and buffers that free themselves"),
     ("managed", "what is said of managed memory"),
     ("scratch", "buffers that begin as a copy"),

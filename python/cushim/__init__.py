@@ -35,6 +35,7 @@ from ._errors import (
 )
 from ._event import Event
 from ._exported import Exported
+from ._graphics import Graphics
 from ._graph import Condition, Exec, Graph, Node
 from ._kernel import Kernel, Library, launch
 from ._managed import Location, ManagedBuffer
@@ -71,7 +72,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "CURRENT", "Allocation", "Buffer", "Capture", "Condition", "Context", "CushimError", "Device", "Driver", "DriverNotFound",
-    "Event", "Exec", "Exported", "Forked", "Graph", "GraphRefused", "InvalidArgument", "InvalidHandle", "Kernel", "Library",
+    "Event", "Exec", "Exported", "Forked", "Graph", "GraphRefused", "Graphics", "InvalidArgument", "InvalidHandle", "Kernel", "Library",
     "Location", "ManagedBuffer", "MemoryOperation", "Node", "OutOfMemory", "Parameter", "Part", "Pointer", "Program", "Region",
     "Registration", "Reservation", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "compile", "current_stream", "drain",
     "drain_fd", "flush", "launch", "log_to_logging",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._capture import Capture
     from ._event import Event
     from ._graph import Graph
+    from ._graphics import Graphics
     from ._kernel import Kernel, Library
     from ._memory import Buffer, Resource
     from ._registration import Registration
@@ -118,6 +119,14 @@ class Context(ContextBase, of=True):
 
     def _resource(self, function: Any, *arguments: Any) -> Resource:
         return made("resource", function, self._h, *arguments)
+
+    def register_gl_buffer(self, name: int, flags: int = 0) -> Graphics:
+        """A buffer of the OpenGL context that is current on this thread, by its name there; `flags` are `GraphicsFlags`."""
+        return made("graphics", lib.cushim_graphics_register_gl_buffer, self._h, name, flags)
+
+    def register_gl_image(self, name: int, target: int, flags: int = 0) -> Graphics:
+        """An image: a texture or a renderbuffer, as the target says (`GL_TEXTURE_2D` and others)."""
+        return made("graphics", lib.cushim_graphics_register_gl_image, self._h, name, target, flags)
 
     def register_host(self, memory: Any, flags: int = 0) -> Registration:
         """Page-locks host memory (an array of NumPy or anything with Python's buffer interface) until what this returns is closed:

@@ -475,6 +475,19 @@ class DescriptorSize(IntEnum):
     """Bytes of a descriptor of an event, a pool or a buffer."""
 
 
+class GraphicsFlags(IntFlag):
+    """`graphics_flags`. How CUDA uses what is registered. The numbers are those of `CUgraphicsRegisterFlags`."""
+
+    READ_ONLY = 1
+    """CUDA only reads it."""
+    WRITE_DISCARD = 2
+    """CUDA writes all of it and reads nothing: what OpenGL has left there may be lost."""
+    SURFACE = 4
+    """Surfaces are bound to the image."""
+    TEXTURE_GATHER = 8
+    """Textures with gather are bound to the image."""
+
+
 class CodeKind(IntEnum):
     """`code_kind`. In which form code is."""
 
@@ -1153,6 +1166,7 @@ __all__ = [
     "GraphDependencyType",
     "GraphExecUpdateResult",
     "GraphInstantiateResult",
+    "GraphicsFlags",
     "HostFlags",
     "JitOption",
     "JsonFlags",

@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List, Optional, Tuple
 
-    from . import (Allocation, Buffer, Condition, Context, Device, Driver, Event, Exec, Graph, Kernel, Library, Node,
-        Program, Reservation, Resource, Stream)
+    from . import (Allocation, Buffer, Condition, Context, Device, Driver, Event, Exec, Graph, Graphics, Kernel,
+        Library, Node, Program, Reservation, Resource, Stream)
     from ._capture import Capture as Builder
     from ._enums import *
     from ._records import *
@@ -318,6 +318,20 @@ class ContextBase(Object):
         visible (`cuFlushGPUDirectRDMAWrites`). A device whose attribute 118 (`GPU_DIRECT_RDMA_WRITES_ORDERING`)
         is at least the scope needs none."""
         check(lib.cushim_context_flush_direct_writes(self._h, scope))
+
+    def graphics_register_gl_buffer(self, gl_buffer: int, flags: int = 0) -> Graphics:
+        """Registers a buffer of the OpenGL context that is current on the calling thread
+        (`cuGraphicsGLRegisterBuffer`)."""
+        graphics = ffi.new("cushim_graphics *")
+        check(lib.cushim_graphics_register_gl_buffer(self._h, gl_buffer, flags, graphics))
+        return owned("graphics", graphics[0])
+
+    def graphics_register_gl_image(self, gl_image: int, target: int, flags: int = 0) -> Graphics:
+        """Registers an image of the OpenGL context that is current on the calling thread
+        (`cuGraphicsGLRegisterImage`)."""
+        graphics = ffi.new("cushim_graphics *")
+        check(lib.cushim_graphics_register_gl_image(self._h, gl_image, target, flags, graphics))
+        return owned("graphics", graphics[0])
 
 
 class StreamBase(Object):
@@ -650,6 +664,53 @@ class ReservationBase(Object):
         one, has done its work so far. Unmapping itself does not wait: other work that uses the memory must be
         done."""
         check(lib.cushim_reservation_unmap(self._h, perhaps(stream, StreamBase, "stream"), offset, bytes))
+
+
+class GraphicsBase(Object):
+    """A buffer or an image of OpenGL that CUDA can map. It is given up when no owning handle is left, nor a
+    buffer that it was mapped to."""
+
+    __slots__ = ()
+    _kind = "graphics"
+
+    def map(self, stream: Stream) -> Buffer:
+        """Maps a buffer of OpenGL (`cuGraphicsMapResources`): CUDA has it after what is in the stream by now, and
+        after what OpenGL was told before."""
+        buffer = ffi.new("cushim_buffer *")
+        check(lib.cushim_graphics_map(self._h, handle(stream, StreamBase, "stream"), buffer))
+        return owned("buffer", buffer[0])
+
+    def map_array(self, stream: Stream, layer: int, level: int) -> int:
+        """Maps an image of OpenGL and returns the array of a layer or face, at a level of detail. Copies take it
+        by `endpoint_array`. It is CUDA's until `graphics_unmap`; `graphics_get_array` returns the others."""
+        array = ffi.new("CUarray *")
+        check(lib.cushim_graphics_map_array(self._h, handle(stream, StreamBase, "stream"), layer, level, array))
+        return int(ffi.cast('uintptr_t', array[0]))
+
+    def get_array(self, layer: int, level: int) -> int:
+        """Returns the array of another layer or face, or at another level of detail, of an image that is mapped."""
+        array = ffi.new("CUarray *")
+        check(lib.cushim_graphics_get_array(self._h, layer, level, array))
+        return int(ffi.cast('uintptr_t', array[0]))
+
+    def unmap(self, stream: Optional[Stream]) -> None:
+        """Unmaps what was mapped (`cuGraphicsUnmapResources`): OpenGL has it again after what is in the stream by
+        now. A buffer that has the memory is refused by every operation from now on, also in graphs that keep it."""
+        check(lib.cushim_graphics_unmap(self._h, perhaps(stream, StreamBase, "stream")))
+
+    @property
+    def mapped(self) -> bool:
+        """Returns whether CUDA has a buffer or image of OpenGL now."""
+        mapped = ffi.new("int32_t *")
+        check(lib.cushim_graphics_get_mapped(self._h, mapped))
+        return mapped[0] != 0
+
+    @property
+    def native(self) -> int:
+        """Returns the driver's handle of a graphics resource."""
+        native = ffi.new("CUgraphicsResource *")
+        check(lib.cushim_graphics_native(self._h, native))
+        return int(ffi.cast('uintptr_t', native[0]))
 
 
 class ProgramBase(Object):

@@ -280,3 +280,13 @@ def test_what_network_adapters_need(context, device, stream):
             call()
         except cushim.Unsupported as refused:
             assert "attribute" in str(refused)
+
+
+def test_opengl_is_refused_where_there_is_none(context):
+    for register in (lambda flags: context.register_gl_buffer(1, flags), lambda flags: context.register_gl_image(1, 0x0DE1, flags)):
+        with pytest.raises(cushim.CushimError, match="no OpenGL|OpenGL context"):
+            register(cushim.GraphicsFlags.READ_ONLY)
+        with pytest.raises(cushim.InvalidArgument, match="contradict"):
+            register(cushim.GraphicsFlags.READ_ONLY | cushim.GraphicsFlags.WRITE_DISCARD)
+    with pytest.raises(cushim.InvalidArgument, match="names no buffer"):
+        context.register_gl_buffer(0)

@@ -195,6 +195,7 @@ pub unsafe extern "C" fn cushim_buffer_export_dlpack(
         // SAFETY: as above.
         let format = unsafe { Format::of(&options) }?;
         let buffer = hold(buffer)?;
+        buffer.refuse_asleep()?;
         let shape = format.fit(&buffer)?;
         let properties = buffer.properties()?;
         *tensor = match format.unversioned {

@@ -44,6 +44,8 @@ pub mod direct;
 pub mod dlpack;
 pub mod sharing;
 
+pub mod graphics;
+
 pub mod compile;
 pub mod kernel;
 

@@ -67,13 +67,51 @@ int cuDevicePrimaryCtxRelease_v2(int device) { return device < DEVICES ? SUCCESS
 int cuCtxGetCurrent(void **context) { return *context = current, SUCCESS; }
 int cuCtxSetCurrent(void *context) { return current = context, SUCCESS; }
 
+static char streams[64];
 int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
-    static char handles[64];
     static int next;
-    return *stream = &handles[next++ % 64], flags > 1 || priority;
+    return *stream = &streams[next++ % 64], flags > 1 || priority;
 }
 int cuStreamDestroy_v2(void *stream) { return stream ? SUCCESS : INVALID_VALUE; }
 int cuStreamIsCapturing(void *stream, int *status) { return *status = capturing, stream ? SUCCESS : INVALID_VALUE; }
+
+int cuMemsetD8Async(pointer at, unsigned char value, size_t count, void *stream) {
+    return note("set %#llx to %d, %zu bytes\n", at, value, count), stream ? SUCCESS : INVALID_VALUE;
+}
+
+/* Buffers and images of OpenGL, by their names there; 99 is none. */
+static char graphics[100];
+static int number_of(const void *resource) { return (int)((const char *)resource - graphics); }
+static int registered(void **resource, const char *what, unsigned name, unsigned flags) {
+    if (name >= 99) return INVALID_VALUE;
+    note("register %s %u, flags %u\n", what, name, flags);
+    return *resource = &graphics[name], SUCCESS;
+}
+int cuGraphicsGLRegisterBuffer(void **resource, unsigned name, unsigned flags) { return registered(resource, "buffer", name, flags); }
+int cuGraphicsGLRegisterImage(void **resource, unsigned name, unsigned target, unsigned flags) {
+    return target == 0x0de1 ? registered(resource, "image", name, flags) : INVALID_VALUE;
+}
+int cuGraphicsUnregisterResource(void *resource) { return note("unregister %d\n", number_of(resource)), SUCCESS; }
+static int turn(const char *what, const char *function, unsigned count, void **resources, void *stream) {
+    int result = fails(function);
+    if (result == SUCCESS && count == 1) note("%s %d in stream %d\n", what, number_of(*resources), (int)((char *)stream - streams));
+    return result;
+}
+int cuGraphicsMapResources(unsigned count, void **resources, void *stream) {
+    return turn("map", "cuGraphicsMapResources", count, resources, stream);
+}
+int cuGraphicsUnmapResources(unsigned count, void **resources, void *stream) {
+    return turn("unmap", "cuGraphicsUnmapResources", count, resources, stream);
+}
+int cuGraphicsResourceGetMappedPointer_v2(pointer *at, size_t *bytes, void *resource) {
+    if (fails("cuGraphicsResourceGetMappedPointer")) return failing.result;
+    return *at = 0x3000000, *bytes = 4096, resource ? SUCCESS : INVALID_VALUE;
+}
+int cuGraphicsSubResourceGetMappedArray(void **array, void *resource, unsigned layer, unsigned level) {
+    if (level > 3) return INVALID_VALUE;
+    note("array of %d, layer %u, level %u\n", number_of(resource), layer, level);
+    return *array = &graphics[level], SUCCESS;
+}
 
 #if VERSION >= 13000
 typedef struct { int type, handles; location where; void *windows; size_t most; unsigned char rest[56]; } pool_wanted;

@@ -1,4 +1,5 @@
-//! Managed memory, page-locked memory, copies and batches of copies, on a driver that notes what it is told: which ABI, in which terms, how often.
+//! Managed memory, page-locked memory, buffers of OpenGL, copies and batches of copies, on a driver that notes what it is told: which ABI,
+//! in which terms, how often.
 
 #[path = "../fakes/mod.rs"]
 mod fakes;
@@ -10,6 +11,7 @@ mod batches;
 mod buffers;
 mod copies;
 mod discards;
+mod graphics;
 mod pinned;
 mod prefetches;
 mod refusals;

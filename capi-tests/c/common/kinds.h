@@ -4,9 +4,9 @@
 #ifndef KINDS_H
 #define KINDS_H
 
-#define FOR_EACH_KIND(each) each(driver) each(error) each(device) each(context) each(stream) each(event) each(resource) each(buffer) each(allocation) each(reservation) each(program) each(library) each(kernel) each(graph) each(node) each(condition) each(exec) each(builder)
+#define FOR_EACH_KIND(each) each(driver) each(error) each(device) each(context) each(stream) each(event) each(resource) each(buffer) each(allocation) each(reservation) each(graphics) each(program) each(library) each(kernel) each(graph) each(node) each(condition) each(exec) each(builder)
 
 /* The same for kinds of which there are owning handles. */
-#define FOR_EACH_OWNED_KIND(each) each(driver) each(error) each(device) each(context) each(stream) each(event) each(resource) each(buffer) each(allocation) each(reservation) each(program) each(library) each(kernel) each(graph) each(exec) each(builder)
+#define FOR_EACH_OWNED_KIND(each) each(driver) each(error) each(device) each(context) each(stream) each(event) each(resource) each(buffer) each(allocation) each(reservation) each(graphics) each(program) each(library) each(kernel) each(graph) each(exec) each(builder)
 
 #endif

@@ -131,7 +131,8 @@ static int refuses_objects(const struct plan *plan) {
   static const char *const names[] = {"cushim_buffer_create_copy", "cushim_buffer_sleep", "cushim_buffer_wake",
                                       "cushim_buffer_get_sync_memops", "cushim_device_set_resource",
                                       "cushim_kernel_get_largest_cluster", "cushim_kernel_get_active_clusters",
-                                      "cushim_stream_copy_attributes", "cushim_buffer_get_part_count", "cushim_buffer_export_parts"};
+                                      "cushim_stream_copy_attributes", "cushim_buffer_get_part_count", "cushim_buffer_export_parts",
+                                      "cushim_buffer_export_dlpack"};
   size_t i;
   for (i = 0; i < sizeof names / sizeof *names; i++) {
     if (is_named(plan, names[i])) return 1;

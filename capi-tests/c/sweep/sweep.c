@@ -93,6 +93,7 @@ static int has_no_good_arguments(const struct swept *function) {
          is(function, "cushim_event_export") || is(function, "cushim_resource_export") || /* not created for export */
          is(function, "cushim_event_import") || is(function, "cushim_resource_import") || /* these bytes are no descriptor */
          is(function, "cushim_buffer_export") || is(function, "cushim_buffer_import") || is(function, "cushim_buffer_open") ||
+         strncmp(function->name, "cushim_graphics_", strlen("cushim_graphics_")) == 0 || /* of OpenGL, which softcuda has not */
          is(function, "cushim_allocation_export") || is(function, "cushim_allocation_import") ||
          is(function, "cushim_buffer_export_parts") || is(function, "cushim_buffer_import_parts") ||
          is(function, "cushim_buffer_export_dma_buf") || is(function, "cushim_context_flush_direct_writes") || /* nor what softcuda has */
@@ -322,12 +323,14 @@ static void with_borrowed_handles(void) {
 static int swept_inside;
 
 static void CUSHIM_CUDA_CB sweep_inside(void *data) {
+  cushim_status status;
   int i;
   (void)data;
   for (i = 0; i < SWEPT; i++) {
     if (!swept[i].refuses_callback || !is_swept(&swept[i]) || destroys_nothing(&swept[i])) continue;
-    expect(&swept[i], -1, "inside a host function", CUSHIM_ERROR_IN_CALLBACK, swept[i].call(-1, NULL));
-    CHECK_CONTAINS(last_message(), "inside a");
+    status = swept[i].call(-1, NULL);
+    expect(&swept[i], -1, "inside a host function", CUSHIM_ERROR_IN_CALLBACK, status);
+    if (status == CUSHIM_ERROR_IN_CALLBACK) CHECK_CONTAINS(last_message(), "inside a");
     swept_inside++;
   }
 }

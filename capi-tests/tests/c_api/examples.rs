@@ -239,3 +239,14 @@ fn the_example_of_two_processes_prints_the_same_on_every_version() {
         if printed == expected { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
     });
 }
+
+/// softcuda has no OpenGL: the examples say what they lack, and end.
+#[test]
+fn the_examples_of_opengl_say_what_they_lack() {
+    for_each(["examples/opengl.c", "examples/opengl.cpp"], |source| {
+        let path = repository(source);
+        let build = if source.ends_with(".cpp") { Build::cpp(&path) } else { Build::of(&path) };
+        let printed = Run::new(&build.program()?, Driver::Shell(ONE_VERSION)).output()?;
+        if printed.starts_with("skipped: ") { Ok(()) } else { Err(format!("{source}:\n{printed}")) }
+    });
+}

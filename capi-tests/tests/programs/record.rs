@@ -21,6 +21,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cushim_log_set_pull", "CUSHIM_ERROR_UNSUPPORTED"),
     // No driver that lacks the function has an allocation that could be exported.
     ("cushim_allocation_export", "CUSHIM_ERROR_UNSUPPORTED"),
+    // No image is mapped where the function is missing that tells its arrays.
+    ("cushim_graphics_get_array", "CUSHIM_ERROR_UNSUPPORTED"),
     // softcuda has no adapters; `memory/direct` sees both on a GPU that has them.
     ("cushim_buffer_export_dma_buf", "success"),
     ("cushim_context_flush_direct_writes", "success"),

@@ -8,6 +8,7 @@ pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod graph;
+pub(crate) mod graphics;
 pub(crate) mod host_function;
 pub(crate) mod kernel;
 pub(crate) mod logs;

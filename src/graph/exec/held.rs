@@ -127,17 +127,14 @@ impl Held {
         mut kept: impl Iterator<Item = &'a Holds>,
         object: &dyn Subject,
     ) -> Result<(), Error> {
-        let asleep = |hold: &Hold| {
+        let unusable = |hold: &Hold| {
             let buffer = hold.downcast_ref::<Buffer>()?;
-            buffer.is_asleep().then(|| buffer.to_string())
+            buffer.why_unusable().map(|why| format!("{object} uses {buffer}, which {why}"))
         };
-        let inherited = || self.inherited.iter().find_map(|version| version.find(asleep));
-        let Some(buffer) = kept.find_map(|holds| holds.find(asleep)).or_else(inherited) else {
+        let inherited = || self.inherited.iter().find_map(|version| version.find(unusable));
+        let Some(refusal) = kept.find_map(|holds| holds.find(unusable)).or_else(inherited) else {
             return Ok(());
         };
-        let refusal = format!(
-            "{object} uses {buffer}, which sleeps: it has addresses and no memory; call cushim_buffer_wake before the launch"
-        );
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object))
     }
 

@@ -6,10 +6,12 @@
 //! | `wrap` | memory of others' |
 //! | `shared` | memory of several processes |
 //! | `direct` | what other devices on the bus need of a buffer |
+//! | `graphics` | buffers of OpenGL, while CUDA has them |
 //! | `virtual_memory` | buffers that grow and sleep |
 //! | `release` | what happens when the last hold on a buffer goes |
 
 mod direct;
+mod graphics;
 mod known;
 mod release;
 mod shared;
@@ -161,7 +163,7 @@ impl Buffer {
 
     /// Whether another buffer is known to be of another context, or another device's memory.
     pub(crate) fn is_elsewhere(&self, other: &Self) -> bool {
-        let native = |buffer: &Self| buffer.known.origin.as_ref().map(|origin| origin.native());
+        let native = |buffer: &Self| Operand::context(buffer).map(|context| context.native());
         self.known.device != other.known.device || native(self) != native(other)
     }
 
@@ -205,7 +207,7 @@ impl Buffer {
     pub fn resource(&self) -> Option<&Arc<Resource>> {
         match self.home() {
             Home::Resource(resource) => Some(resource),
-            Home::Owner(_) | Home::Lender => None,
+            Home::Owner(_) | Home::Lender | Home::Graphics(_) => None,
         }
     }
 
@@ -222,6 +224,9 @@ impl Buffer {
     /// # Errors
     /// The driver's.
     pub fn properties(&self) -> Result<Properties, Error> {
+        if let (Home::Graphics(_), Some(ordinal)) = (self.home(), self.known.device) {
+            return Ok(Properties::device(ordinal));
+        }
         let Some(resource) = self.resource() else { return self.asked() };
         let mut properties = resource.properties();
         // The driver knows addresses of graphs only while they are launched.
@@ -321,6 +326,11 @@ impl Buffer {
             return Ok(Standing::Unknown);
         };
         stream.same_driver(self.driver(), self.as_ref())?;
+        if let Home::Graphics(mapping) = self.home()
+            && is_named
+        {
+            mapping.refuse_capture(stream)?;
+        }
         let Some(resource) = self.resource() else { return Ok(Standing::Unknown) };
         // What was destroyed with its context needs no stream. Memory of a pool stays, and is freed in a stream that is there.
         let is_context_gone = self.went_with_context(resource);
@@ -413,7 +423,7 @@ impl Operand for Buffer {
     }
 
     fn context(&self) -> Option<&Arc<Context>> {
-        self.known.origin.as_ref()
+        self.known.origin.as_ref().or_else(|| self.context_of_graphics())
     }
 
     fn check_awake(&self) -> Result<(), Error> {

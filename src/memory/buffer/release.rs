@@ -25,7 +25,16 @@ pub(crate) enum Standing {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let Some(Home::Resource(resource)) = self.home.take() else { return };
+        let resource = match self.home.take() {
+            Some(Home::Resource(resource)) => resource,
+            Some(Home::Graphics(mapping)) => {
+                if let Some(order) = self.order.get_mut().take() {
+                    mapping.end(order, self);
+                }
+                return;
+            }
+            Some(Home::Owner(_) | Home::Lender) | None => return,
+        };
         let mut remains = Remains {
             resource,
             order: self.order.get_mut().take(),

@@ -20,6 +20,8 @@ pub enum Contents {
     Kept,
 }
 
+const ASLEEP: &str = "sleeps: it has addresses and no memory; call cushim_buffer_wake before it is used";
+
 impl Buffer {
     /// A new buffer of at least `bytes`, which begins with this one's memory: at the same address if the driver grants the next
     /// addresses, else elsewhere. Nothing is copied, and this buffer stays as it is. Where it has so many bytes already, the new one is
@@ -149,16 +151,22 @@ impl Buffer {
         self.resource().is_some_and(|resource| resource.is_asleep(self.extent()))
     }
 
-    /// Refuses to use what sleeps.
+    /// Why its memory cannot be used now, as a sentence goes on after its name; `None` if it can.
     #[cold]
-    pub(super) fn refuse_asleep(&self) -> Result<(), Error> {
-        if !self.is_asleep() {
-            return Ok(());
+    pub(crate) fn why_unusable(&self) -> Option<String> {
+        match self.home() {
+            Home::Graphics(mapping) => mapping
+                .is_over()
+                .then(|| format!("was unmapped: OpenGL has the memory; map {} again", mapping.graphics())),
+            _ => self.is_asleep().then(|| ASLEEP.to_owned()),
         }
-        let refusal = format!(
-            "{self} sleeps: it has addresses and no memory; call cushim_buffer_wake before it is used"
-        );
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self))
+    }
+
+    /// Refuses to use what sleeps, or was unmapped.
+    #[cold]
+    pub(crate) fn refuse_asleep(&self) -> Result<(), Error> {
+        let Some(why) = self.why_unusable() else { return Ok(()) };
+        Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self))
     }
 
     fn extent(&self) -> (DevicePointer, usize) {

@@ -3,6 +3,7 @@
 use super::Buffer;
 use super::known::Known;
 use crate::driver::Driver;
+use crate::graphics::Mapping;
 use crate::memory::{DevicePointer, Resource};
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
@@ -19,6 +20,8 @@ pub enum Home {
     Owner(Owner),
     /// Nobody here: its lender keeps it for as long as the buffer exists.
     Lender,
+    /// OpenGL, which has it again when the buffer is gone, or unmapped.
+    Graphics(Mapping),
 }
 
 impl fmt::Debug for Home {
@@ -27,6 +30,7 @@ impl fmt::Debug for Home {
             Self::Resource(resource) => resource.fmt(f),
             Self::Owner(owner) => owner.fmt(f),
             Self::Lender => f.write_str("Lender"),
+            Self::Graphics(mapping) => mapping.graphics().fmt(f),
         }
     }
 }
@@ -73,7 +77,7 @@ fn known(
         Home::Resource(resource) => {
             Ok(Known { is_taken_in: true, ..Known::of_resource(resource, pointer, stream) })
         }
-        Home::Owner(_) | Home::Lender => Known::of_others(driver, pointer),
+        Home::Owner(_) | Home::Lender | Home::Graphics(_) => Known::of_others(driver, pointer),
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) struct InWords<'a> {
 
 impl fmt::Display for InWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.map_or("handle", Kind::name))?;
+        f.write_str(self.kind.map_or("handle", Kind::in_words))?;
         self.label.map_or(Ok(()), |label| write!(f, " {label:?}"))
     }
 }

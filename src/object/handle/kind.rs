@@ -87,6 +87,7 @@ kinds! {
     Allocation = 17, "allocation";
     Reservation = 18, "reservation";
     Program = 19, "program";
+    Graphics = 20, "graphics";
     // Kinds for the tests of this module, so that they need no real object.
     #[cfg(test)] Part = 26, "part";
     #[cfg(test)] Measured = 28, "measured";
@@ -103,6 +104,14 @@ impl Kind {
         match self {
             Self::Node | Self::Condition => Self::Graph,
             own => own,
+        }
+    }
+
+    /// What messages call it: its name, or more where that is no thing.
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Self::Graphics => "graphics resource",
+            own => own.name(),
         }
     }
 
