@@ -90,7 +90,7 @@ for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/sh
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$name"
 done
 # Those in C++ are named after their counterparts: ordered-cpp.
-for source in examples/ordered.cpp examples/buffers.cpp examples/managed.cpp examples/saxpy.cpp examples/graphs/*.cpp; do
+for source in examples/ordered.cpp examples/buffers.cpp examples/managed.cpp examples/saxpy.cpp examples/sharing.cpp examples/virtual_memory.cpp examples/opengl.cpp examples/graphs/*.cpp; do
   c++ -std=c++17 -O1 -Iinclude "$source" "$target/release/libcushim.a" -static-libstdc++ -static-libgcc \
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$(basename "$source" .cpp)-cpp"
 done

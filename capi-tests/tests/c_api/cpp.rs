@@ -83,6 +83,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("saxpy", "11.4"),
     ("managed", "11.4"),
     ("buffers", "11.4"),
+    ("virtual_memory", "11.4"),
+    ("sharing", "11.4"),
     ("graphs/heat", "12.3"),
     ("graphs/bisection", "12.8"),
     ("graphs/switch", "12.8"),
