@@ -108,7 +108,7 @@ fn outputs(root: &Path) -> Vec<Output> {
         Output { path: "capi-tests/c/sweep/sweep.inc", text: interface::sweep(&interface) },
         Output { path: "include/softcuda.h", text: softcuda::header(root) },
         rust("src/driver/rows.rs", rust_rows::write(&catalogue)),
-        rust("src/driver/sys.rs", rust_sys::write(&catalogue)),
+        rust("src/driver/sys.rs", rust_sys::write(&catalogue, rust_sys::PROGRAM)),
         rust("src/driver/table.rs", rust_table::write(&catalogue)),
         rust("softcuda/src/abi/names.rs", softcuda::names(&catalogue, &softcuda)),
         rust("softcuda/src/abi/sys.rs", softcuda::types(&catalogue)),

@@ -123,7 +123,7 @@ pub(crate) fn exists(export: &Export, version: u32) -> bool {
 /// The types of the interface, and those macro constants of `cuda.h` that are plain numbers.
 pub(crate) fn types(catalogue: &Catalogue) -> String {
     // One struct points to its own kind by the tag.
-    let mut out = rust_sys::write(catalogue).replace("*mut CUdevResource_st", "*mut CUdevResource_v1");
+    let mut out = rust_sys::write(catalogue, "").replace("*mut CUdevResource_st", "*mut CUdevResource_v1");
     for constant in &catalogue.constants {
         let digits = constant.value.trim_start_matches("0x");
         let radix = if digits == constant.value { 10 } else { 16 };

@@ -291,6 +291,12 @@ impl PartialEq for Driver {
 
 impl Eq for Driver {}
 
+impl std::hash::Hash for Driver {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        std::ptr::hash(self.core, state);
+    }
+}
+
 impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driver")
