@@ -812,6 +812,8 @@ typedef struct cushim_resource_functions cushim_resource_functions;
 typedef struct cushim_dlpack_options cushim_dlpack_options;
 typedef struct cushim_compile_header cushim_compile_header;
 typedef struct cushim_compile_options cushim_compile_options;
+typedef struct cushim_link_code cushim_link_code;
+typedef struct cushim_link_options cushim_link_options;
 typedef struct cushim_program_properties cushim_program_properties;
 typedef struct cushim_jit_option cushim_jit_option;
 typedef struct cushim_library_options cushim_library_options;
@@ -1030,6 +1032,23 @@ struct cushim_compile_options {
   size_t header_stride;
   const char *const *name_expressions;
   size_t name_expression_count;
+};
+struct cushim_link_code {
+  const void *code;
+  size_t size;
+  const char *name;
+};
+struct cushim_link_options {
+  size_t struct_size;
+  cushim_code_kind kind;
+  uint32_t reserved;
+  const char *name;
+  const char *linker;
+  const char *const *options;
+  size_t option_count;
+  const cushim_link_code *codes;
+  size_t code_count;
+  size_t code_stride;
 };
 struct cushim_program_properties {
   size_t struct_size;
@@ -1477,6 +1496,8 @@ cushim_status cushim_graphics_get_mapped(cushim_graphics graphics, int32_t *mapp
 cushim_status cushim_graphics_native(cushim_graphics graphics, CUgraphicsResource *native);
 cushim_status cushim_program_compile(cushim_device device, const char *source, const cushim_compile_options *options, cushim_program *program);
 cushim_status cushim_driver_find_compiler(cushim_driver driver, uint32_t *version, char *buffer, size_t size, size_t *needed);
+cushim_status cushim_program_link(cushim_context context, const cushim_program *programs, size_t program_count, const cushim_link_options *options, cushim_program *linked);
+cushim_status cushim_driver_find_linker(cushim_driver driver, uint32_t *version, char *buffer, size_t size, size_t *needed);
 cushim_status cushim_program_ref(cushim_program program, cushim_program *reference);
 cushim_status cushim_program_destroy(cushim_program program);
 cushim_status cushim_program_get_properties(cushim_program program, cushim_program_properties *properties);

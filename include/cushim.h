@@ -215,8 +215,8 @@
  *   cushim_graphics_native
  *
  * To compile CUDA C++:
- *   cushim_program_compile, cushim_driver_find_compiler, cushim_program_get_properties, cushim_program_get_code,
- *   cushim_program_get_log, cushim_program_get_name
+ *   cushim_program_compile, cushim_driver_find_compiler, cushim_program_link, cushim_driver_find_linker,
+ *   cushim_program_get_properties, cushim_program_get_code, cushim_program_get_log, cushim_program_get_name
  *
  * To load code:
  *   cushim_library_load, cushim_library_load_file, cushim_library_load_program, cushim_library_get_context,
@@ -773,7 +773,10 @@ enum cushim_code_kind
    * and newer ones.
    */
   CUSHIM_CODE_CUBIN = 2,
-  /* The compiler's intermediate form, which is not loaded but linked (a compiler of CUDA 12.0 or newer). */
+  /*
+   * The compiler's intermediate form, which is not loaded: `cushim_program_link` links it (a compiler of CUDA 12.0
+   * or newer).
+   */
   CUSHIM_CODE_LTO_IR = 3
 };
 #ifndef __cplusplus
@@ -2070,12 +2073,56 @@ typedef struct cushim_compile_options {
 } cushim_compile_options;
 
 /*
- * CUDA C++ that was compiled: code, what the compiler said, and the names that it gave. It belongs to no context, and
- * needs the compiler no more.
+ * CUDA C++ that was compiled, or programs that were linked: code, what the compiler said, and the names that it
+ * gave. It belongs to no context, and needs the compiler no more.
  *
  * @driver any
  */
 typedef struct cushim_program_s *cushim_program;
+
+/* Code that is linked with programs, and was not compiled here. */
+typedef struct cushim_link_code {
+  /*
+   * PTX, a cubin, a fatbin, LTO IR, an object of nvcc's, or a library of those; which it is shows
+   * from its bytes.
+   */
+  const void *code;
+  /* Bytes of the code. */
+  size_t size;
+  /* What messages call it. */
+  const char *name;
+} cushim_link_code;
+
+/* Options of `cushim_program_link`. Zero means the default. */
+typedef struct cushim_link_options {
+  /* Bytes of this struct, `sizeof(cushim_link_options)`. */
+  size_t struct_size;
+  /*
+   * In which form the code is to be: a cubin, or PTX, which is made of LTO IR only. By
+   * default a cubin, or of LTO IR on softcuda PTX.
+   */
+  cushim_code_kind kind;
+  /* Zero. */
+  uint32_t reserved;
+  /* What messages call the result; NULL means "linked". */
+  const char *name;
+  /* The path of nvJitLink, a library; NULL means the one that is found. */
+  const char *linker;
+  /*
+   * Options of nvJitLink's, such as "-O3"; NULL if there are none. One that
+   * names an architecture takes the place of the device's. The driver's own linker takes none; softcuda's reads
+   * none.
+   */
+  const char *const *options;
+  /* The number of options. */
+  size_t option_count;
+  /* Code that is linked besides the programs; NULL if there is none. */
+  const struct cushim_link_code *codes;
+  /* The number of these. */
+  size_t code_count;
+  /* Bytes from one code to the next; 0 means `sizeof(cushim_link_code)`. */
+  size_t code_stride;
+} cushim_link_options;
 
 /* What a program is. */
 typedef struct cushim_program_properties {
@@ -2087,11 +2134,11 @@ typedef struct cushim_program_properties {
   int32_t was_cached;
   /* Bytes of the code. */
   size_t size;
-  /* The CUDA version of the compiler: 12080 is CUDA 12.8. */
+  /* The CUDA version of the compiler, or of the linker: 12080 is CUDA 12.8. */
   uint32_t compiler_version;
   /* Zero. */
   uint32_t reserved;
-  /* The architecture that it was compiled for, as NVRTC names it: "sm_90", or "compute_90" for PTX. */
+  /* The architecture that it was made for, as NVRTC names it: "sm_90", or "compute_90" for PTX. */
   char architecture[32];
 } cushim_program_properties;
 
@@ -5674,6 +5721,56 @@ cushim_status cushim_driver_find_compiler(cushim_driver driver,
                                           size_t *needed);
 
 /*
+ * Links programs to one, for the device of a context: functions and variables of one may be declared in another.
+ * Sources that become PTX or cubins are compiled for that with the option "-rdc=true"; LTO IR
+ * (`CUSHIM_CODE_LTO_IR`) is optimised as one. `cushim_library_load_program` loads what came of it, in which the name
+ * expressions of all programs name the same.
+ *
+ * nvJitLink links, NVIDIA's linker as a library, of the same major version as the compilers and as new as they are.
+ * It is loaded now, if it was not before: `cushim_driver_find_linker` says from where. Where none is found, the
+ * driver links what is no LTO IR (`cuLinkCreate`). On softcuda, which runs PTX, its own linker links, and nvJitLink
+ * only LTO IR.
+ *
+ * Nothing of it is kept on disk.
+ *
+ * @param[in] context The context.
+ * @param[in, array(program_count), nullable_if_zero(program_count)] programs The programs; they stay as they are.
+ * @param[in] program_count The number of programs; 0 only if the options have code.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] linked The program that they became.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if there is nothing to link, for code that is cut off or of no known form,
+ *   for options that the linker does not know, and if something is missing or there twice, of which `driver_log` of
+ *   the error has all; a result of the driver's linker; `CUSHIM_ERROR_UNSUPPORTED` for LTO IR, and for options, if
+ *   there is no nvJitLink that fits: the message says what to install.
+ * @driver any
+ */
+cushim_status cushim_program_link(cushim_context context,
+                                  const cushim_program *programs,
+                                  size_t program_count,
+                                  const struct cushim_link_options *options,
+                                  cushim_program *linked);
+
+/*
+ * Finds the linker that `cushim_program_link` uses for contexts of a driver, and loads it: the library that
+ * `CUSHIM_NVJITLINK` names, or else the newest that is found and whose cubins the driver takes. It is looked for by
+ * name, as the loader does; in the Python packages `nvidia-nvjitlink-cu12` and `nvidia-nvjitlink` of the environment;
+ * and in CUDA toolkits. For programs of a compiler, one of its major version is looked for.
+ *
+ * @param[in] driver The driver.
+ * @param[out, nullable] version Receives the CUDA version of the linker: 12080 is CUDA 12.8.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the path of the library.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that the whole path takes.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if none is found; the message says what to install, and what was tried.
+ * @driver any
+ */
+cushim_status cushim_driver_find_linker(cushim_driver driver,
+                                        uint32_t *version,
+                                        char *buffer,
+                                        size_t size,
+                                        size_t *needed);
+
+/*
  * Returns one more owning handle of a program.
  *
  * @param[in] program The program.
@@ -5708,7 +5805,7 @@ cushim_status cushim_program_get_properties(cushim_program program, struct cushi
 cushim_status cushim_program_get_code(cushim_program program, void *code, size_t size, size_t *needed);
 
 /*
- * Copies what the compiler said of a program: warnings.
+ * Copies what the compiler or the linker said of a program: warnings.
  *
  * @param[in] program The program.
  * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the messages; "" if there are none.

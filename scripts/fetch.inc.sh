@@ -1,6 +1,6 @@
-# What is fetched as wheels, with pip: fetch-headers.sh and fetch-nvrtc.sh source it. Needs script (its name), pinned (requirements), newest (a
-# requirement), days (for how long the answer which that is holds), and two functions: found WHEEL_FOLDER prints the folder that is wanted of an
-# unpacked wheel, or fails; tell FOLDER prints a line of what is there.
+# What is fetched as wheels, with pip: fetch-headers.sh, fetch-nvrtc.sh and fetch-nvjitlink.sh source it. Needs script (its name), pinned
+# (requirements), newest (a requirement), days (for how long the answer which that is holds), and two functions: found WHEEL_FOLDER prints the
+# folder that is wanted of an unpacked wheel, or fails; tell FOLDER prints a line of what is there.
 
 attempts=3
 

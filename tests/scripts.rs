@@ -25,6 +25,7 @@ fn arguments(script: &Path, folder: &Path) -> Option<PathBuf> {
     let takes_a_folder = [
         "fetch-drivers.sh",
         "fetch-headers.sh",
+        "fetch-nvjitlink.sh",
         "fetch-nvrtc.sh",
         "gpu-pack.sh",
         "install.sh",

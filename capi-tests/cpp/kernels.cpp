@@ -3,6 +3,8 @@
 
 #include "check.hpp"
 
+#include <cstdlib>
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -169,6 +171,28 @@ void pointers_to_code(cushim::context_ref context) {
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::library::load(context, none));
 }
 
+// Compiler and linker are those of tests/fakes, whose sources are PTX; without them nothing is asked.
+void linked_programs(cushim::driver_ref driver, cushim::context_ref context) {
+  if (std::getenv("CUSHIM_NVRTC") == nullptr || std::getenv("CUSHIM_NVJITLINK") == nullptr) return;
+  const std::string head = ".version 7.0\n.target sm_70\n.address_size 64\n";
+  const std::string function = head + ".visible .func f() { ret; }\n";
+  cushim::compile_options parts;
+  parts.kind = CUSHIM_CODE_LTO_IR;
+  const cushim::program caller =
+      cushim::program::compile(context.device(), head + ".extern .func f();\n.visible .entry k() { call f; ret; }\n", parts);
+  const cushim::program called = cushim::program::compile(context.device(), function, parts);
+  cushim::link_options options;
+  options.name = "both";
+  options.options = {"-lineinfo"};
+  const cushim::program linked = cushim::program::link(context, {caller, called}, options);
+  CHECK(linked.properties().kind == CUSHIM_CODE_PTX && linked.log() == "INFO: 2 inputs");
+  CHECK(cushim::library::load(context, linked).get_kernel("k").name() == "k");
+  options.codes.push_back({"function.ptx", function.data(), function.size()});
+  CHECK(cushim::library::load(context, cushim::program::link(context, {caller}, options)).get_kernel("k").name() == "k");
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::program::link(context, {}));
+  CHECK(driver.find_linker().version == 11040 && driver.find_compiler().version == 11040);
+}
+
 void run() {
   const cushim::driver driver = cushim::driver::open();
   const cushim::device_ref device = driver.get_device(0);
@@ -183,6 +207,7 @@ void run() {
   options.verbose = true;
   const cushim::library library = cushim::library::load(context, std::string(code), options);
   pointers_to_code(context);
+  linked_programs(driver, context);
   launches(library, stream, numbers);
   named_values(context, library, stream, numbers);
   questions(context, library, stream);

@@ -40,12 +40,21 @@ impl fmt::Display for Driver<'_> {
 
 /// An NVRTC as old as the oldest driver, whose sources are PTX.
 fn nvrtc() -> &'static Path {
-    static FAKE: LazyLock<PathBuf> = LazyLock::new(|| {
-        let build = Build::of(&repository("tests/fakes/nvrtc.c")).link(Link::Without);
-        let build = build.option("-DVERSION=11040").option("-DOLDEST_ONLY=0");
-        build.plug_in().unwrap_or_else(|error| panic!("{error}"))
-    });
+    static FAKE: LazyLock<PathBuf> =
+        LazyLock::new(|| fake("nvrtc.c", &["-DVERSION=11040", "-DOLDEST_ONLY=0"]));
     &FAKE
+}
+
+/// An nvJitLink for what that one makes.
+fn nvjitlink() -> &'static Path {
+    static FAKE: LazyLock<PathBuf> = LazyLock::new(|| fake("nvjitlink.c", &["-DVERSION=11040", "-DOLD=0"]));
+    &FAKE
+}
+
+fn fake(source: &str, defines: &[&'static str]) -> PathBuf {
+    let build = Build::of(&repository("tests/fakes").join(source)).link(Link::Without);
+    let build = defines.iter().fold(build, |build, define| build.option(*define));
+    build.plug_in().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// One run of a program.
@@ -72,8 +81,8 @@ const MEMORY: &str = "1G";
 impl Run {
     /// Of the program, on the driver, and with no other variable that steers anything.
     ///
-    /// `CHECK_VERSION` tells the program the number of the version that it is to find. What it finds as NVRTC takes PTX for CUDA C++, and
-    /// keeps nothing on disk.
+    /// `CHECK_VERSION` tells the program the number of the version that it is to find. What it finds as NVRTC takes PTX for CUDA C++, what
+    /// it finds as nvJitLink links that, and nothing is kept on disk.
     ///
     /// # Panics
     /// If softcuda cannot be that version.
@@ -82,7 +91,7 @@ impl Run {
         for name in STEERING {
             command.env_remove(name);
         }
-        command.env("CUSHIM_NVRTC", nvrtc()).env("CUSHIM_CACHE", "off");
+        command.env("CUSHIM_NVRTC", nvrtc()).env("CUSHIM_NVJITLINK", nvjitlink()).env("CUSHIM_CACHE", "off");
         match driver {
             Driver::Shell(version) => {
                 let shell = softcuda::shell_path(version).expect("softcuda has a shell of each version");

@@ -23,8 +23,8 @@ struct driver_options {
   bool getter_v1 = false;
 };
 
-// The compiler of CUDA C++ that is found for a driver: 12080 is NVRTC of CUDA 12.8.
-struct found_compiler {
+// A compiler of CUDA C++ or a linker that is found for a driver: 12080 is NVRTC, or nvJitLink, of CUDA 12.8.
+struct found_library {
   std::uint32_t version;
   std::string path;
 };
@@ -76,16 +76,11 @@ class driver_ref : public detail::ref<cushim_driver> {
     return detail::ask_struct<cushim_symbol>(cushim_driver_get_symbol, get(), index, kind);
   }
   // Finds the compiler that program::compile uses; an error says what to install.
-  [[nodiscard]] result<found_compiler> find_compiler() const {
-    found_compiler found{};
-    std::size_t needed = 0;
-    cushim_status status = cushim_driver_find_compiler(get(), &found.version, nullptr, 0, &needed);
-    found.path.resize(needed);
-    if (status == CUSHIM_SUCCESS)
-      status = cushim_driver_find_compiler(get(), nullptr, found.path.data(), found.path.size(), nullptr);
-    found.path.resize(std::strlen(found.path.c_str()));
-    return detail::give(status, std::move(found));
+  [[nodiscard]] result<found_library> find_compiler() const {
+    return find(cushim_driver_find_compiler);
   }
+  // Finds the linker that program::link uses; an error says what to install.
+  [[nodiscard]] result<found_library> find_linker() const { return find(cushim_driver_find_linker); }
   // How many releases that no call could report have failed.
   [[nodiscard]] result<std::uint64_t> unreported_errors() const {
     return detail::ask<std::uint64_t>(cushim_driver_get_unreported_errors, get());
@@ -99,6 +94,18 @@ class driver_ref : public detail::ref<cushim_driver> {
   result<void> pop_context() const {
     cushim_context popped = nullptr;
     return detail::done(cushim_context_pop(get(), &popped, nullptr));
+  }
+
+ private:
+  // A library by the function that finds it.
+  template <class Find> [[nodiscard]] result<found_library> find(Find function) const {
+    found_library found{};
+    std::size_t needed = 0;
+    cushim_status status = function(get(), &found.version, nullptr, 0, &needed);
+    found.path.resize(needed);
+    if (status == CUSHIM_SUCCESS) status = function(get(), nullptr, found.path.data(), found.path.size(), nullptr);
+    found.path.resize(std::strlen(found.path.c_str()));
+    return detail::give(status, std::move(found));
   }
 };
 

@@ -29,7 +29,28 @@ struct compile_options {
   std::string compiler;
 };
 
-// CUDA C++ that was compiled.
+// Code that is linked with programs: PTX, a cubin, a fatbin, LTO IR, an object of nvcc's, or a library of those.
+struct link_code {
+  // What messages call it.
+  std::string name;
+  const void *code = nullptr;
+  std::size_t size = 0;
+};
+
+// How programs are linked. Empty members are the defaults.
+struct link_options {
+  // What messages call the result.
+  std::string name;
+  // Options of nvJitLink's, such as "-O3".
+  std::vector<std::string> options;
+  // Code that is linked besides the programs.
+  std::vector<link_code> codes;
+  cushim_code_kind kind = CUSHIM_CODE_DEFAULT;
+  // The path of nvJitLink, instead of the one that is found.
+  std::string linker;
+};
+
+// CUDA C++ that was compiled, or programs that were linked.
 class program_ref : public detail::ref<cushim_program> {
  public:
   constexpr program_ref() noexcept = default;
@@ -49,7 +70,7 @@ class program_ref : public detail::ref<cushim_program> {
     if (status == CUSHIM_SUCCESS) status = cushim_program_get_code(get(), bytes.data(), bytes.size(), nullptr);
     return detail::give(status, std::move(bytes));
   }
-  // What the compiler said: warnings.
+  // What the compiler or the linker said: warnings.
   [[nodiscard]] result<std::string> log() const { return detail::ask_text(cushim_program_get_log, get()); }
   // What the code calls that which a name expression names. Libraries of the program know it by the expression, too.
   [[nodiscard]] result<std::string> name_of(detail::c_string expression) const {
@@ -67,12 +88,6 @@ class [[nodiscard]] program
   // the compiler says of a source with errors.
   [[nodiscard]] static result<program> compile(device_ref device, detail::c_string source,
                                                const compile_options &options = {}) {
-    const auto text_or_null = [](const std::string &text) { return text.empty() ? nullptr : text.c_str(); };
-    const auto texts = [](const std::vector<std::string> &all) {
-      std::vector<const char *> pointers;
-      for (const std::string &text : all) pointers.push_back(text.c_str());
-      return pointers;
-    };
     const std::vector<const char *> arguments = texts(options.options), names = texts(options.name_expressions);
     std::vector<cushim_compile_header> headers;
     for (const compile_header &header : options.headers)
@@ -89,6 +104,35 @@ class [[nodiscard]] program
     raw.name_expressions = names.data();
     raw.name_expression_count = names.size();
     return detail::ask<program, cushim_program>(cushim_program_compile, device.get(), source.get(), &raw);
+  }
+
+  // Links programs to one, for the device of a context, with nvJitLink, or with the driver where that is not found and
+  // there is no LTO IR. error::driver_log has what the linker says.
+  [[nodiscard]] static result<program> link(context_ref context, const std::vector<program_ref> &programs,
+                                            const link_options &options = {}) {
+    const std::vector<const char *> arguments = texts(options.options);
+    std::vector<cushim_program> handles;
+    for (const program_ref &each : programs) handles.push_back(each.get());
+    std::vector<cushim_link_code> codes;
+    for (const link_code &code : options.codes) codes.push_back({code.code, code.size, code.name.c_str()});
+    cushim_link_options raw = cushim_options_of<cushim_link_options>();
+    raw.kind = options.kind;
+    raw.name = text_or_null(options.name);
+    raw.linker = text_or_null(options.linker);
+    raw.options = arguments.data();
+    raw.option_count = arguments.size();
+    raw.codes = codes.data();
+    raw.code_count = codes.size();
+    return detail::ask<program, cushim_program>(cushim_program_link, context.get(), handles.data(), handles.size(),
+                                                &raw);
+  }
+
+ private:
+  static const char *text_or_null(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+  static std::vector<const char *> texts(const std::vector<std::string> &all) {
+    std::vector<const char *> pointers;
+    for (const std::string &text : all) pointers.push_back(text.c_str());
+    return pointers;
   }
 };
 

@@ -41,7 +41,7 @@ from ._kernel import Kernel, Library, launch
 from ._managed import Location, ManagedBuffer
 from ._memory import Buffer, Resource, View
 from ._memory_operations import MemoryOperation
-from ._program import Program, compile
+from ._program import Program, compile, link
 from ._region import Region
 from ._registration import Registration
 from ._stream import CURRENT, Stream, current_stream
@@ -75,5 +75,5 @@ __all__ = [
     "Event", "Exec", "Exported", "Forked", "Graph", "GraphRefused", "Graphics", "InvalidArgument", "InvalidHandle", "Kernel", "Library",
     "Location", "ManagedBuffer", "MemoryOperation", "Node", "OutOfMemory", "Parameter", "Part", "Pointer", "Program", "Region",
     "Registration", "Reservation", "Resource", "Stream", "StreamRequired", "Unsupported", "View", "compile", "current_stream", "drain",
-    "drain_fd", "flush", "launch", "log_to_logging",
+    "drain_fd", "flush", "launch", "link", "log_to_logging",
 ]

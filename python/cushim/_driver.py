@@ -83,8 +83,16 @@ class Driver(DriverBase, of=True):
     def find_compiler(self) -> Tuple[Tuple[int, int], str]:
         """The CUDA version of the compiler that `cushim.compile` uses, such as (12, 8), and its path. Where none is found, the
         `Unsupported` that is raised says what to install."""
+        return self._find(lib.cushim_driver_find_compiler)
+
+    def find_linker(self) -> Tuple[Tuple[int, int], str]:
+        """The CUDA version of the linker that `cushim.link` uses, such as (12, 8), and its path. Where none is found, the
+        `Unsupported` that is raised says what to install."""
+        return self._find(lib.cushim_driver_find_linker)
+
+    def _find(self, function: Any) -> Tuple[Tuple[int, int], str]:
         version = ffi.new("uint32_t *")
-        path = text_of(lib.cushim_driver_find_compiler, self._h, version)
+        path = text_of(function, self._h, version)
         return (version[0] // 1000, version[0] % 1000 // 10), path
 
     @property

@@ -500,7 +500,8 @@ class CodeKind(IntEnum):
     """Machine code: for devices of one major compute capability, and for drivers of the compiler's CUDA major
     version and newer ones."""
     LTO_IR = 3
-    """The compiler's intermediate form, which is not loaded but linked (a compiler of CUDA 12.0 or newer)."""
+    """The compiler's intermediate form, which is not loaded: `program_link` links it (a compiler of CUDA 12.0 or
+    newer)."""
 
 
 class CompileFlags(IntFlag):

@@ -714,8 +714,8 @@ class GraphicsBase(Object):
 
 
 class ProgramBase(Object):
-    """CUDA C++ that was compiled: code, what the compiler said, and the names that it gave. It belongs to no
-    context, and needs the compiler no more."""
+    """CUDA C++ that was compiled, or programs that were linked: code, what the compiler said, and the names that
+    it gave. It belongs to no context, and needs the compiler no more."""
 
     __slots__ = ()
     _kind = "program"
@@ -729,7 +729,7 @@ class ProgramBase(Object):
 
     @property
     def log(self) -> str:
-        """Copies what the compiler said of a program: warnings."""
+        """Copies what the compiler or the linker said of a program: warnings."""
         return text_of(lib.cushim_program_get_log, self._h)
 
 

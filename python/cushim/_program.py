@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from ._handles import DeviceBase, ProgramBase
+from ._handles import ContextBase, DeviceBase, ProgramBase
 from ._object import check, Closing, ffi, handle, lib, made, sized, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List, Mapping, Optional, Sequence
 
+    from ._context import Context
     from ._driver import Device
 
 
 class Program(ProgramBase, Closing, of=True):
-    """CUDA C++ that was compiled. It belongs to no context: `Context.load` loads it."""
+    """CUDA C++ that was compiled, or programs that were linked. It belongs to no context: `Context.load` loads it."""
 
     __slots__ = ()
 
@@ -58,6 +59,31 @@ def compile(source: str, device: Device, *, name: Optional[str] = None, options:
     return made("program", lib.cushim_program_compile, handle(device, DeviceBase, "device"), texts.one(source), given)
 
 
+def link(context: Context, programs: Sequence[Program], *, name: Optional[str] = None, options: Sequence[str] = (),
+         codes: Optional[Mapping[str, bytes]] = None, kind: int = 0, linker: Optional[str] = None) -> Program:
+    """Links programs to one, for the device of a context: functions and variables of one may be declared in another.
+
+    Sources that become PTX or cubins are compiled for that with the option "-rdc=true"; LTO IR (`CodeKind.LTO_IR`) is optimised as one.
+    nvJitLink links: `pip install nvidia-nvjitlink-cu12` has it. Where there is none, the driver links what is no LTO IR, and for LTO IR the
+    `Unsupported` that is raised says what to install. If something is missing, `driver_log` of the error has all that the linker says.
+
+    - `name`: what messages call the result
+    - `options`: options of nvJitLink's, such as "-O3"; one that names an architecture takes the place of the device's
+    - `codes`: code that is linked besides, by names for messages: PTX, a cubin, a fatbin, LTO IR, an object of nvcc's, or a library of those
+    - `kind`: a `CodeKind`; by default a cubin, or of LTO IR on softcuda PTX
+    - `linker`: the path of nvJitLink, instead of the one that is found
+    """
+    texts = _Texts()
+    given = sized("cushim_link_options")
+    given.kind, given.name, given.linker = kind, texts.perhaps(name), texts.perhaps(linker)
+    given.options, given.option_count = texts.all(options), len(options)
+    buffers = {it: ffi.from_buffer(code) for it, code in (codes or {}).items()}
+    items = ffi.new("cushim_link_code[]", [[code, len(code), texts.one(it)] for it, code in buffers.items()])
+    given.codes, given.code_count = items, len(items)
+    handles = ffi.new("cushim_program[]", [handle(it, ProgramBase, "programs") for it in programs])
+    return made("program", lib.cushim_program_link, handle(context, ContextBase, "context"), handles, len(handles), given)
+
+
 class _Texts:
     """Texts in C, kept as long as this."""
 
@@ -80,4 +106,4 @@ class _Texts:
         return self._kept[-1]
 
 
-__all__ = ["Program", "compile"]
+__all__ = ["Program", "compile", "link"]

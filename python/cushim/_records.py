@@ -157,9 +157,9 @@ class ProgramProperties(Record):
     size: int
     """Bytes of the code."""
     compiler_version: int
-    """The CUDA version of the compiler: 12080 is CUDA 12.8."""
+    """The CUDA version of the compiler, or of the linker: 12080 is CUDA 12.8."""
     architecture: str
-    """The architecture that it was compiled for, as NVRTC names it: "sm_90", or "compute_90" for PTX."""
+    """The architecture that it was made for, as NVRTC names it: "sm_90", or "compute_90" for PTX."""
 
 
 class GraphMemory(Record):

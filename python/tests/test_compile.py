@@ -52,6 +52,53 @@ def test_lto_ir_is_not_loaded(device, context):
         context.load(program)
 
 
+KERNEL = """.version 7.0
+.target sm_70
+.address_size 64
+.extern .func f();
+.visible .entry k() { call f; ret; }
+"""
+FUNCTION = """.version 7.0
+.target sm_70
+.address_size 64
+.visible .func f() { ret; }
+"""
+
+
+@needs_it
+@pytest.mark.parametrize("kind", [cushim.CodeKind.PTX, cushim.CodeKind.LTO_IR])
+def test_programs_are_linked(driver, device, context, kind):
+    kernel, function = (cushim.compile(text, device, kind=kind) for text in (KERNEL, FUNCTION))
+    linked = cushim.link(context, [kernel, function], name="both", options=["-lineinfo"])
+    is_lto_ir = kind == cushim.CodeKind.LTO_IR
+    assert linked.properties.kind == (cushim.CodeKind.PTX if is_lto_ir else cushim.CodeKind.CUBIN)
+    assert linked.log == ("INFO: 2 inputs" if is_lto_ir else "")
+    assert " of both for " in str(linked)
+    assert context.load(linked).kernel("k").name == "k"
+    mixed = cushim.link(context, [kernel], codes={"function.ptx": FUNCTION.encode()})
+    assert context.load(mixed).kernel("k").name == "k"
+    version, path = driver.find_linker()
+    assert version == (11, 4) and os.path.exists(path)
+    with pytest.raises(cushim.CushimError, match="linked is not linked: .*The linker says: ") as raised:
+        cushim.link(context, [kernel])
+    assert raised.value.driver_log
+
+
+@needs_it
+def test_what_is_not_linked(device, context, tmp_path):
+    program = cushim.compile(FUNCTION, device, kind=cushim.CodeKind.LTO_IR)
+    with pytest.raises(cushim.InvalidArgument, match="there is no code to link"):
+        cushim.link(context, [])
+    with pytest.raises(cushim.InvalidArgument, match="unrecognized option: --nonsense"):
+        cushim.link(context, [program], options=["--nonsense"])
+    with pytest.raises(cushim.InvalidArgument, match="part is not linked: the image is no PTX"):
+        cushim.link(context, [program], codes={"part": b"nonsense"})
+    with pytest.raises(cushim.Unsupported, match="cannot be used as nvJitLink"):
+        cushim.link(context, [program], linker=str(tmp_path / "none.so"))
+    with pytest.raises(TypeError, match="`programs` is a Program"):
+        cushim.link(context, ["program"])
+
+
 @needs_it
 def test_mistakes_are_told(device, tmp_path):
     with pytest.raises(cushim.InvalidArgument, match="found errors in wrong.cu: ") as raised:

@@ -3,22 +3,26 @@
 //! @header cushim.h
 //! @task compile CUDA C++
 
+use super::context::cushim_context;
 use super::device::cushim_device;
 use super::driver::cushim_driver;
+use super::driver_types::Driver;
 use super::error::{call, cushim_status, long_call};
-use super::handles::{self, Incomplete, enter, enter_anywhere, get, hold, owned};
+use super::handles::{self, Incomplete, enter, enter_anywhere, get, hold, hold_all, keep, owned};
 use super::options::OutStruct;
 use super::{input, options, out, text};
-use crate::compile::{CodeKind, Compiled, Compiler, Source};
+use crate::compile::{CodeKind, Compiled, Compiler, Link, Linker, Source};
+use crate::kernel::image::MOST_BYTES;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use std::ffi::{c_char, c_void};
 use std::fmt;
+use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// CUDA C++ that was compiled: code, what the compiler said, and the names that it gave. It belongs to no context, and
-/// needs the compiler no more.
+/// CUDA C++ that was compiled, or programs that were linked: code, what the compiler said, and the names that it
+/// gave. It belongs to no context, and needs the compiler no more.
 ///
 /// @driver any
 pub type cushim_program = *mut cushim_program_s;
@@ -41,6 +45,10 @@ pub(crate) struct ProgramObject {
 object!(ProgramObject: Program, header);
 
 impl ProgramObject {
+    fn new(compiled: Compiled) -> Arc<Self> {
+        Arc::new(Self { header: Header::new::<Self>(), compiled })
+    }
+
     pub(in crate::capi) fn compiled(&self) -> &Compiled {
         &self.compiled
     }
@@ -67,7 +75,8 @@ pub enum cushim_code_kind {
     /// Machine code: for devices of one major compute capability, and for drivers of the compiler's CUDA major version
     /// and newer ones.
     CUSHIM_CODE_CUBIN = 2,
-    /// The compiler's intermediate form, which is not loaded but linked (a compiler of CUDA 12.0 or newer).
+    /// The compiler's intermediate form, which is not loaded: `cushim_program_link` links it (a compiler of CUDA 12.0
+    /// or newer).
     CUSHIM_CODE_LTO_IR = 3,
 }
 
@@ -122,6 +131,48 @@ pub struct cushim_compile_options {
     pub name_expression_count: usize,
 }
 
+/// Code that is linked with programs, and was not compiled here.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_link_code {
+    /// @field[bytes(size)] PTX, a cubin, a fatbin, LTO IR, an object of nvcc's, or a library of those; which it is shows
+    ///   from its bytes.
+    pub code: *const c_void,
+    /// Bytes of the code.
+    pub size: usize,
+    /// What messages call it.
+    pub name: *const c_char,
+}
+
+/// Options of `cushim_program_link`. Zero means the default.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_link_options {
+    /// Bytes of this struct, `sizeof(cushim_link_options)`.
+    pub struct_size: usize,
+    /// @field[enum(cushim_code_kind)] In which form the code is to be: a cubin, or PTX, which is made of LTO IR only. By
+    ///   default a cubin, or of LTO IR on softcuda PTX.
+    pub kind: i32,
+    /// Zero.
+    pub reserved: u32,
+    /// @field[nullable] What messages call the result; NULL means "linked".
+    pub name: *const c_char,
+    /// @field[nullable] The path of nvJitLink, a library; NULL means the one that is found.
+    pub linker: *const c_char,
+    /// @field[nullable, array(option_count)] Options of nvJitLink's, such as "-O3"; NULL if there are none. One that
+    ///   names an architecture takes the place of the device's. The driver's own linker takes none; softcuda's reads
+    ///   none.
+    pub options: *const *const c_char,
+    /// The number of options.
+    pub option_count: usize,
+    /// @field[nullable, array(code_count)] Code that is linked besides the programs; NULL if there is none.
+    pub codes: *const cushim_link_code,
+    /// The number of these.
+    pub code_count: usize,
+    /// Bytes from one code to the next; 0 means `sizeof(cushim_link_code)`.
+    pub code_stride: usize,
+}
+
 /// What a program is.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -134,11 +185,11 @@ pub struct cushim_program_properties {
     pub was_cached: i32,
     /// Bytes of the code.
     pub size: usize,
-    /// The CUDA version of the compiler: 12080 is CUDA 12.8.
+    /// The CUDA version of the compiler, or of the linker: 12080 is CUDA 12.8.
     pub compiler_version: u32,
     /// Zero.
     pub reserved: u32,
-    /// The architecture that it was compiled for, as NVRTC names it: "sm_90", or "compute_90" for PTX.
+    /// The architecture that it was made for, as NVRTC names it: "sm_90", or "compute_90" for PTX.
     pub architecture: [c_char; 32],
 }
 
@@ -287,7 +338,7 @@ pub unsafe extern "C" fn cushim_program_compile(
                 Some(path) => Compiler::open(path)?.compile(&source, &device),
                 None => source.compile(&device),
             }?;
-            Ok(Arc::new(ProgramObject { header: Header::new::<ProgramObject>(), compiled }))
+            Ok(ProgramObject::new(compiled))
         })?;
         Ok(())
     })
@@ -316,6 +367,170 @@ pub unsafe extern "C" fn cushim_driver_find_compiler(
     size: usize,
     needed: *mut usize,
 ) -> cushim_status {
+    // SAFETY: the caller vouches for all three.
+    unsafe {
+        find(driver, version, buffer, size, needed, |driver| {
+            let compiler = Compiler::find(driver)?;
+            Ok((compiler.version(), compiler.path().to_owned()))
+        })
+    }
+}
+
+/// Links programs to one, for the device of a context: functions and variables of one may be declared in another.
+/// Sources that become PTX or cubins are compiled for that with the option "-rdc=true"; LTO IR
+/// (`CUSHIM_CODE_LTO_IR`) is optimised as one. `cushim_library_load_program` loads what came of it, in which the name
+/// expressions of all programs name the same.
+///
+/// nvJitLink links, NVIDIA's linker as a library, of the same major version as the compilers and as new as they are.
+/// It is loaded now, if it was not before: `cushim_driver_find_linker` says from where. Where none is found, the
+/// driver links what is no LTO IR (`cuLinkCreate`). On softcuda, which runs PTX, its own linker links, and nvJitLink
+/// only LTO IR.
+///
+/// Nothing of it is kept on disk.
+///
+/// @param[in] context The context.
+/// @param[in, array(program_count), nullable_if_zero(program_count)] programs The programs; they stay as they are.
+/// @param[in] program_count The number of programs; 0 only if the options have code.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] linked The program that they became.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if there is nothing to link, for code that is cut off or of no known form,
+///   for options that the linker does not know, and if something is missing or there twice, of which `driver_log` of
+///   the error has all; a result of the driver's linker; `CUSHIM_ERROR_UNSUPPORTED` for LTO IR, and for options, if
+///   there is no nvJitLink that fits: the message says what to install.
+/// @driver any
+///
+/// # Safety
+/// `programs` is NULL or has so many elements; `options` is NULL or valid for the bytes that its `struct_size` names, its
+/// arrays are as long as it says, each code has as many bytes as it says, and its texts end in NUL; `linked` is NULL or
+/// valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_program_link(
+    context: cushim_context,
+    programs: *const cushim_program,
+    program_count: usize,
+    options: *const cushim_link_options,
+    linked: *mut cushim_program,
+) -> cushim_status {
+    long_call(|| {
+        // SAFETY: the caller vouches for `linked`.
+        let linked = unsafe { out::cleared(linked, null_mut(), "linked") }?;
+        // SAFETY: the caller vouches for `options`.
+        let (link, codes) = unsafe { link_of(options) }?;
+        let (context, programs) = hold_all(|guard| {
+            let context = keep(guard, context)?;
+            // SAFETY: the caller vouches for the array.
+            let programs = unsafe {
+                input::array_if_any(programs, program_count, "programs", |program| keep(guard, *program))
+            }?;
+            Ok((context, programs))
+        })?;
+        *linked = owned(|| {
+            let link = programs.iter().fold(link, |link, program| link.program(program.compiled()));
+            let link = codes.into_iter().try_fold(link, |link, (name, bytes)| link.code(name, bytes))?;
+            Ok(ProgramObject::new(link.link(&context)?))
+        })?;
+        Ok(())
+    })
+}
+
+/// A code of the caller's, by its name.
+type Code = (String, Vec<u8>);
+
+/// What is linked, without its programs, and code besides.
+///
+/// # Safety
+/// `options` is NULL or valid for the bytes that its `struct_size` names, its arrays are as long as it says, each code has
+/// as many bytes as it says, and its texts end in NUL.
+unsafe fn link_of(options: *const cushim_link_options) -> Result<(Link, Vec<Code>), Error> {
+    // SAFETY: the caller vouches for `options`; all its members may be zero.
+    let given = unsafe { options::read(options, "options") }?;
+    options::check_reserved(given.reserved)?;
+    let mut link = Link::new();
+    if let Some(kind) = code_kind(given.kind)? {
+        link = link.kind(kind);
+    }
+    // SAFETY: the caller vouches for the members.
+    let (name, linker, texts, codes) = unsafe {
+        (
+            text::given(given.name, "name")?,
+            text::given(given.linker, "linker")?,
+            exact_all(given.options, given.option_count, "options")?,
+            options::array_of_at_most(
+                MOST_HEADERS,
+                given.codes,
+                given.code_count,
+                given.code_stride,
+                "codes",
+            )?,
+        )
+    };
+    if let Some(name) = name {
+        link = link.name(name);
+    }
+    if let Some(path) = linker {
+        link = link.linker(path.as_ref());
+    }
+    link = texts.into_iter().fold(link, Link::option);
+    let code = |(index, code): (usize, cushim_link_code)| {
+        // SAFETY: the caller vouches for the name and the bytes.
+        let (name, bytes) = unsafe {
+            let most = MOST_BYTES as usize;
+            (
+                exact(code.name, "its name"),
+                input::slice_of_at_most::<u8>(most, code.code.cast(), code.size, "its code"),
+            )
+        };
+        let of_item = |error: Error| error.of_item("code", index);
+        Ok((name.map_err(of_item)?, bytes.map_err(of_item)?.to_vec()))
+    };
+    let codes: Result<Vec<Code>, Error> = codes.enumerate().map(code).collect();
+    Ok((link, codes?))
+}
+
+/// Finds the linker that `cushim_program_link` uses for contexts of a driver, and loads it: the library that
+/// `CUSHIM_NVJITLINK` names, or else the newest that is found and whose cubins the driver takes. It is looked for by
+/// name, as the loader does; in the Python packages `nvidia-nvjitlink-cu12` and `nvidia-nvjitlink` of the environment;
+/// and in CUDA toolkits. For programs of a compiler, one of its major version is looked for.
+///
+/// @param[in] driver The driver.
+/// @param[out, nullable] version Receives the CUDA version of the linker: 12080 is CUDA 12.8.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the path of the library.
+/// @param[in] size Bytes of the buffer.
+/// @param[out, nullable] needed Receives the bytes that the whole path takes.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if none is found; the message says what to install, and what was tried.
+/// @driver any
+///
+/// # Safety
+/// `version` and `needed` are NULL or valid for writes; `buffer` is valid for writes of `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_driver_find_linker(
+    driver: cushim_driver,
+    version: *mut u32,
+    buffer: *mut c_char,
+    size: usize,
+    needed: *mut usize,
+) -> cushim_status {
+    // SAFETY: the caller vouches for all three.
+    unsafe {
+        find(driver, version, buffer, size, needed, |driver| {
+            let linker = Linker::find(driver)?;
+            Ok((linker.version(), linker.path().to_owned()))
+        })
+    }
+}
+
+/// Tells a library that is found, and its version.
+///
+/// # Safety
+/// `version` and `needed` are NULL or valid for writes; `buffer` is valid for writes of `size` bytes.
+unsafe fn find(
+    driver: cushim_driver,
+    version: *mut u32,
+    buffer: *mut c_char,
+    size: usize,
+    needed: *mut usize,
+    look: impl FnOnce(&Driver) -> Result<((u32, u32), PathBuf), Error>,
+) -> cushim_status {
     long_call(|| {
         // SAFETY: the caller vouches for all three.
         let (version, room) =
@@ -324,9 +539,9 @@ pub unsafe extern "C" fn cushim_driver_find_compiler(
         let guard = enter()?;
         let driver = get(&guard, driver)?.driver.clone();
         drop(guard);
-        let compiler = Compiler::find(&driver)?;
-        out::put(version, number_of(compiler.version()));
-        room.write(&compiler.path().to_string_lossy());
+        let (found, path) = look(&driver)?;
+        out::put(version, number_of(found));
+        room.write(&path.to_string_lossy());
         Ok(())
     })
 }
@@ -431,7 +646,7 @@ pub unsafe extern "C" fn cushim_program_get_code(
     })
 }
 
-/// Copies what the compiler said of a program: warnings.
+/// Copies what the compiler or the linker said of a program: warnings.
 ///
 /// @param[in] program The program.
 /// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the messages; "" if there are none.

@@ -43,8 +43,17 @@ pub(super) struct Target {
     pub(super) kind: CodeKind,
     /// As the compiler's option names it: `sm_90`.
     pub(super) architecture: String,
-    /// The CUDA release of the compiler.
-    pub(super) compiler: (u32, u32),
+    pub(super) maker: Maker,
+    /// The CUDA release of who made it.
+    pub(super) version: (u32, u32),
+}
+
+/// Who made code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    Nvrtc,
+    NvJitLink,
+    Driver,
 }
 
 impl Compiled {
@@ -86,19 +95,29 @@ impl Compiled {
         self.target.kind
     }
 
-    /// The architecture that it was compiled for, as the compiler's option names it: `sm_90`, or `compute_90` for PTX.
+    /// The architecture that it was made for, as the compiler's option names it: `sm_90`, or `compute_90` for PTX.
     #[must_use]
     pub fn architecture(&self) -> &str {
         &self.target.architecture
     }
 
-    /// The CUDA release of the compiler: 12.8.
+    /// The CUDA release of the compiler, or of the linker: 12.8.
     #[must_use]
     pub fn compiler_version(&self) -> (u32, u32) {
-        self.target.compiler
+        self.target.version
     }
 
-    /// What the compiler said: warnings.
+    /// What messages call the source.
+    pub(super) fn source(&self) -> &str {
+        &self.target.source
+    }
+
+    /// The name expressions of the source, and the names of the code for them.
+    pub(super) fn names(&self) -> &[(String, String)] {
+        &self.names
+    }
+
+    /// What the compiler or the linker said: warnings.
     #[must_use]
     pub fn log(&self) -> &str {
         &self.log
@@ -124,8 +143,18 @@ impl Compiled {
 
 impl fmt::Display for Compiled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Target { source, kind, architecture, compiler: (major, minor) } = &self.target;
-        write!(f, "{kind} of {source} for {architecture}, by NVRTC {major}.{minor}")
+        let Target { source, kind, architecture, maker, version: (major, minor) } = &self.target;
+        write!(f, "{kind} of {source} for {architecture}, by {maker} {major}.{minor}")
+    }
+}
+
+impl fmt::Display for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nvrtc => "NVRTC",
+            Self::NvJitLink => "nvJitLink",
+            Self::Driver => "the linker of the driver for CUDA",
+        })
     }
 }
 

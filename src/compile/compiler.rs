@@ -1,7 +1,7 @@
 //! NVRTC that was found, and what it compiles.
 
 use super::cache::{self, Entry};
-use super::compiled::{CodeKind, Compiled, Target};
+use super::compiled::{CodeKind, Compiled, Maker, Target};
 use super::find;
 use super::nvrtc::{self, BUILTINS, COMPILATION, Compiling, Nvrtc, Part};
 use super::source::Source;
@@ -10,7 +10,7 @@ use crate::driver::{Driver, Kind, Version, sys};
 use crate::object::error::{Error, Status};
 use parking_lot::Mutex;
 use std::ffi::{CString, c_int};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,25 +44,20 @@ impl Compiler {
     pub(super) fn find_for(driver: &Driver, kind: CodeKind) -> Result<Arc<Self>, Error> {
         check_runs_code(driver)?;
         let version = version_of(driver);
-        let mut tried = String::new();
-        for place in find::places(version.major()) {
-            let why = match Self::load(&place) {
-                Ok(compiler) => match compiler.misfit(driver, kind) {
-                    None => return Ok(compiler),
-                    Some(why) => why,
-                },
-                Err(why) => why,
-            };
-            let place = place.display().to_string();
-            // The loader names what it does not load.
-            let named = if why.starts_with(&place) { String::new() } else { format!("{place}: ") };
-            _ = write!(tried, "\n  {named}{why}");
-        }
-        let refusal = format!(
-            "no NVRTC was found whose {kind} a driver for CUDA {version} takes: {}. Tried:{tried}",
-            advice(version, kind)
-        );
-        Err(Error::new(Status::UNSUPPORTED, refusal))
+        let found = find::first(&find::compilers(version.major()), |place| {
+            let compiler = Self::load(place)?;
+            match compiler.misfit(driver, kind) {
+                None => Ok(compiler),
+                Some(why) => Err(why),
+            }
+        });
+        found.map_err(|tried| {
+            let refusal = format!(
+                "no NVRTC was found whose {kind} a driver for CUDA {version} takes: {}. Tried:{tried}",
+                advice(version, kind)
+            );
+            Error::new(Status::UNSUPPORTED, refusal)
+        })
     }
 
     /// The compiler in this library.
@@ -147,7 +142,13 @@ impl Compiler {
             options.push("-dlto".to_owned());
         }
         options.extend(self.headers.iter().map(|folder| format!("--include-path={}", folder.display())));
-        let target = Target { source: source.name.clone(), kind, architecture, compiler: self.version };
+        let target = Target {
+            source: source.name.clone(),
+            kind,
+            architecture,
+            maker: Maker::Nvrtc,
+            version: self.version,
+        };
         let key = (source.is_cached && source.is_whole()).then(|| self.key(source, &options, kind));
         if let Some(entry) = key.as_deref().and_then(cache::get) {
             return Compiled::new(entry, target, true);
@@ -290,11 +291,11 @@ fn kind_by(architecture: &str) -> CodeKind {
 }
 
 /// The kind of code that is best for a driver.
-fn kind_for(driver: &Driver) -> CodeKind {
+pub(super) fn kind_for(driver: &Driver) -> CodeKind {
     if driver.kind() == Kind::Software { CodeKind::Ptx } else { CodeKind::Cubin }
 }
 
-fn check_runs_code(driver: &Driver) -> Result<(), Error> {
+pub(super) fn check_runs_code(driver: &Driver) -> Result<(), Error> {
     if driver.kind() != Kind::None {
         return Ok(());
     }
@@ -303,12 +304,12 @@ fn check_runs_code(driver: &Driver) -> Result<(), Error> {
     Err(Error::new(Status::UNSUPPORTED, refusal))
 }
 
-fn version_of(driver: &Driver) -> Version {
+pub(super) fn version_of(driver: &Driver) -> Version {
     driver.version().unwrap_or(Version::OLDEST_SUPPORTED)
 }
 
 /// The compute capability of a device.
-fn capability(device: &Device) -> Result<(u32, u32), Error> {
+pub(super) fn capability(device: &Device) -> Result<(u32, u32), Error> {
     let attribute = |attribute| device.attribute(attribute).map(|value| u32::try_from(value).unwrap_or(0));
     Ok((
         attribute(sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -319,7 +320,7 @@ fn capability(device: &Device) -> Result<(u32, u32), Error> {
 /// What to do where none was found.
 #[cold]
 fn advice(version: Version, kind: CodeKind) -> String {
-    let variable = find::VARIABLE;
+    let variable = find::NVRTC.variable;
     if find::variable(variable).is_some() {
         return format!("name another library in {variable}, or unset it so that cushim searches for one");
     }

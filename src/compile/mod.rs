@@ -20,6 +20,8 @@
 //! (`cuda_fp16.h`) are found where they are beside it, as in toolkits, and in the packages `nvidia-cuda-runtime-cu12` and
 //! `nvidia-cuda-runtime`.
 //!
+//! [`Link`] makes one program of several, with nvJitLink, which is looked for in the same way.
+//!
 //! What was compiled is kept on disk, in `~/.cache/cushim` or where `XDG_CACHE_HOME` or `CUSHIM_CACHE` say (`off` keeps nothing): by the
 //! source with its name, its headers, options and name expressions, the architecture, and the compiler with its version and file. What
 //! includes other files is compiled each time.
@@ -28,9 +30,16 @@ mod cache;
 mod compiled;
 mod compiler;
 mod find;
+mod input;
+mod library;
+mod link;
+mod linker;
+mod nvjitlink;
 mod nvrtc;
 mod source;
 
 pub use compiled::{CodeKind, Compiled};
 pub use compiler::Compiler;
+pub use link::Link;
+pub use linker::Linker;
 pub use source::Source;

@@ -1,9 +1,7 @@
 //! NVRTC as a library of this process: its functions, by name.
 
-use libloading::Library;
-use std::error::Error as _;
+use super::library::{file_of, functions, open};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
@@ -17,45 +15,9 @@ pub(super) const BUILTINS: c_int = 7;
 /// A function is missing that CUDA 12.0 has; nobody else answers that.
 const MISSING: c_int = -1;
 
-macro_rules! functions {
-    (
-        since 11.2: {$($name:ident($($type:ty),*) -> $result:ty;)*}
-        since 12.0: {$($newer:ident($($newer_type:ty),*) -> $newer_result:ty;)*}
-    ) => {
-        /// The functions that are used here; NVRTC has all of them since CUDA 11.2, but for those that may be absent.
-        #[allow(non_snake_case)]
-        pub(super) struct Nvrtc {
-            $($name: unsafe extern "C" fn($($type),*) -> $result,)*
-            $($newer: Option<unsafe extern "C" fn($($newer_type),*) -> $newer_result>,)*
-            /// Never unloaded: it starts threads.
-            _library: ManuallyDrop<Library>,
-        }
-
-        impl Nvrtc {
-            /// Loads the library, or says why not.
-            pub(super) fn load(path: &Path) -> Result<Self, String> {
-                // SAFETY: whoever has installed or named it vouches that loading it does nothing but that.
-                let library = unsafe { Library::new(path) }.map_err(|error| loaders_words(&error))?;
-                // SAFETY: functions of these names have these types in every version.
-                unsafe {
-                    Ok(Self {
-                        $($name: *library
-                            .get(concat!(stringify!($name), "\0").as_bytes())
-                            .map_err(|_| concat!("it has no function ", stringify!($name)).to_owned())?,)*
-                        $($newer: library
-                            .get(concat!(stringify!($newer), "\0").as_bytes())
-                            .ok()
-                            .map(|function| *function),)*
-                        _library: ManuallyDrop::new(library),
-                    })
-                }
-            }
-        }
-    };
-}
-
 functions! {
-    since 11.2: {
+    /// The functions that are used here; NVRTC has all of them since CUDA 11.2, but for those that came with 12.0.
+    pub(super) struct Nvrtc {
         nvrtcVersion(*mut c_int, *mut c_int) -> c_int;
         nvrtcGetErrorString(c_int) -> *const c_char;
         nvrtcGetNumSupportedArchs(*mut c_int) -> c_int;
@@ -71,10 +33,8 @@ functions! {
         nvrtcGetCUBINSize(Program, *mut usize) -> c_int;
         nvrtcGetCUBIN(Program, *mut c_char) -> c_int;
         nvrtcGetLoweredName(Program, *const c_char, *mut *const c_char) -> c_int;
-    }
-    since 12.0: {
-        nvrtcGetLTOIRSize(Program, *mut usize) -> c_int;
-        nvrtcGetLTOIR(Program, *mut c_char) -> c_int;
+        [may be absent] nvrtcGetLTOIRSize(Program, *mut usize) -> c_int;
+        [may be absent] nvrtcGetLTOIR(Program, *mut c_char) -> c_int;
     }
 }
 
@@ -85,8 +45,7 @@ pub(super) fn load_builtins(path: &Path, (major, minor): (u32, u32)) {
     let Some(file) = path.parent().map(|folder| folder.join(name)).filter(|file| file.exists()) else {
         return;
     };
-    // SAFETY: it belongs to the library that was loaded.
-    match unsafe { Library::new(&file) } {
+    match open(&file) {
         Ok(library) => std::mem::forget(library),
         Err(error) => log::debug!(target: "cushim", "{} is not loaded: {error}", file.display()),
     }
@@ -117,24 +76,8 @@ impl Nvrtc {
     }
 
     /// The file that it was loaded from, where the system tells.
-    #[cfg(unix)]
     pub(super) fn file(&self) -> Option<PathBuf> {
-        use std::os::unix::ffi::OsStrExt as _;
-        // SAFETY: it is all zeroes that are valid, and is written.
-        let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-        // SAFETY: it looks at the address, and answers a text that stays.
-        let is_found = unsafe { libc::dladdr(self.nvrtcVersion as *const c_void, &raw mut found) } != 0;
-        if !is_found || found.dli_fname.is_null() {
-            return None;
-        }
-        // SAFETY: as above.
-        let name = unsafe { CStr::from_ptr(found.dli_fname) };
-        Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).canonicalize().ok()
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn file(&self) -> Option<PathBuf> {
-        None
+        file_of(self.nvrtcVersion as *const c_void)
     }
 
     /// The architectures that it compiles for, as `90` is compute capability 9.0, in rising order.
@@ -237,11 +180,6 @@ impl Drop for Compiling<'_> {
         // SAFETY: it is destroyed once.
         unsafe { (self.nvrtc.nvrtcDestroyProgram)(&raw mut self.program) };
     }
-}
-
-/// What the loader says of a library that it does not load.
-fn loaders_words(error: &libloading::Error) -> String {
-    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn succeeded(result: c_int) -> Result<(), c_int> {

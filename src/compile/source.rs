@@ -95,17 +95,7 @@ impl Source {
 
     /// The architecture that an option names: `sm_90`.
     pub(super) fn architecture(&self) -> Option<&str> {
-        let mut options = self.options.iter();
-        while let Some(option) = options.next() {
-            for start in ["--gpu-architecture", "-arch"] {
-                match option.strip_prefix(start) {
-                    Some("") => return options.next().map(String::as_str),
-                    Some(rest) if rest.starts_with('=') => return Some(&rest[1..]),
-                    _ => {}
-                }
-            }
-        }
-        None
+        architecture_of(&self.options)
     }
 
     /// Whether all that it is made of is known here: no option reads a file, and no file is included but the headers here and, in
@@ -129,6 +119,21 @@ impl Source {
             None => rest.starts_with('<'),
         }
     }
+}
+
+/// The architecture that one of the options names: `sm_90`.
+pub(super) fn architecture_of(options: &[String]) -> Option<&str> {
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        for start in ["--gpu-architecture", "-arch"] {
+            match option.strip_prefix(start) {
+                Some("") => return options.next().map(String::as_str),
+                Some(rest) if rest.starts_with('=') => return Some(&rest[1..]),
+                _ => {}
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::environment::{CHECK_VARIABLE, DRIVER_VARIABLE, Environment, SOFTWARE_VARIABLE};
 use std::sync::{Mutex, PoisonError};
 
-/// What the library reads. Of the last five, one belongs to the log of the C library, one to the Python package, one to tests of Rust
-/// programs (and to the project's own), two to programs that compile CUDA C++.
+/// What the library reads. Of the last six, one belongs to the log of the C library, one to the Python package, one to tests of Rust
+/// programs (and to the project's own), three to programs that compile CUDA C++.
 const VARIABLES: &[&str] = &[
     DRIVER_VARIABLE,
     SOFTWARE_VARIABLE,
@@ -13,6 +13,7 @@ const VARIABLES: &[&str] = &[
     "CUSHIM_LIBRARY",
     "CUSHIM_REQUIRE",
     "CUSHIM_NVRTC",
+    "CUSHIM_NVJITLINK",
     "CUSHIM_CACHE",
 ];
 /// What the project's own tests and scripts read.

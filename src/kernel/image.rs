@@ -105,7 +105,7 @@ impl Image {
     }
 
     /// `PTX`, `a cubin` or `a fatbin`.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         self.kind
     }
 
@@ -114,7 +114,7 @@ impl Image {
         self.bytes.len() - usize::from(self.kind == "PTX")
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 

@@ -1,5 +1,5 @@
 /* An NVRTC for tests: its sources are PTX, which it hands out as it is. Of any other source it makes kernels that do nothing, one for each
- * name expression.
+ * name expression, and one more unless it is to be linked (-rdc=true, -dlto).
  * VERSION is 12080 for CUDA 12.8.
  *
  * FAKE_NVRTC_TRACE names a file to which each compilation appends its options, in a line. A source with "#error" has an error; the option
@@ -15,10 +15,10 @@ enum { MOST = 8 };
 
 struct program {
   char *source, log[512], name[64], names[MOST][64], lowered[MOST][80];
-  int count, lto;
+  int count, lto, separate;
 };
 
-static const char ptx_head[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+static const char ptx_head[] = ".version 7.0\n.target sm_70\n.address_size 64\n", nothing[] = ".visible .entry nothing() { ret; }\n";
 static const char lto_ir[] = "\355CN\177 of ";
 
 int nvrtcVersion(int *major, int *minor) {
@@ -73,9 +73,9 @@ int nvrtcAddNameExpression(struct program *program, const char *expression) {
 }
 
 static void make_kernels(struct program *program) {
-  size_t size = sizeof ptx_head + MOST * 120, length;
+  size_t size = sizeof ptx_head + sizeof nothing + MOST * 120, length;
   char *made = malloc(size);
-  length = (size_t)snprintf(made, size, "%s", ptx_head);
+  length = (size_t)snprintf(made, size, "%s%s", ptx_head, program->separate ? "" : nothing);
   for (int i = 0; i < program->count; i++) {
     length += (size_t)snprintf(made + length, size - length, ".visible .entry %s() { ret; }\n", program->lowered[i]);
   }
@@ -94,7 +94,8 @@ int nvrtcCompileProgram(struct program *program, int count, const char *const *o
   for (int i = 0; i < count; i++) {
     if (strcmp(options[i], "--nonsense") == 0) return 5;
     if (strcmp(options[i], "--no-builtins") == 0) return 7;
-    if (strcmp(options[i], "-dlto") == 0) program->lto = 1;
+    if (strcmp(options[i], "-dlto") == 0) program->lto = program->separate = 1;
+    if (strcmp(options[i], "-rdc=true") == 0) program->separate = 1;
   }
   if (!strstr(program->source, "#error")) {
     if (!strstr(program->source, ".version")) make_kernels(program);

@@ -159,9 +159,9 @@ static void draw_options(struct plan *plan, const struct fuzz_parameter *paramet
   memcpy(room, &size, sizeof size);
 }
 
-static void draw_devices(struct plan *plan, uint64_t *devices) {
+static void draw_handles(struct plan *plan, uint64_t *handles, enum fuzz_kind kind) {
   int i;
-  for (i = 0; i < ITEMS; i++) devices[i] = draw_inner(plan, FUZZ_device);
+  for (i = 0; i < ITEMS; i++) handles[i] = draw_inner(plan, kind);
 }
 
 static void draw_read(struct plan *plan, const struct fuzz_parameter *parameter, void *room) {
@@ -182,7 +182,9 @@ static void draw_read(struct plan *plan, const struct fuzz_parameter *parameter,
   } else if (is_of(parameter, "cushim_copy_attributes")) {
     draw_copy_attributes((cushim_copy_attributes *)room);
   } else if (is_of(parameter, "cushim_device")) {
-    draw_devices(plan, (uint64_t *)room);
+    draw_handles(plan, (uint64_t *)room, FUZZ_device);
+  } else if (is_of(parameter, "cushim_program")) {
+    draw_handles(plan, (uint64_t *)room, FUZZ_program);
   } else if (is_of(parameter, "cushim_owner")) {
     cushim_owner *owner = (cushim_owner *)room;
     owner->data = pages;

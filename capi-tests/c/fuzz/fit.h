@@ -125,14 +125,15 @@ static void fit_peers(struct plan *plan) {
 
 /*
  * Whether the call may refuse objects that are good, for what they are: sizes that differ, streams of two contexts, memory that no device
- * reaches, buffers that sleep or do not, or have no bytes, before driver 12.0 a kernel of another context than the stream's.
+ * reaches, buffers that sleep or do not, or have no bytes, before driver 12.0 a kernel of another context than the stream's, programs that
+ * have the same function.
  */
 static int refuses_objects(const struct plan *plan) {
   static const char *const names[] = {"cushim_buffer_create_copy", "cushim_buffer_sleep", "cushim_buffer_wake",
                                       "cushim_buffer_get_sync_memops", "cushim_device_set_resource",
                                       "cushim_kernel_get_largest_cluster", "cushim_kernel_get_active_clusters",
                                       "cushim_stream_copy_attributes", "cushim_buffer_get_part_count", "cushim_buffer_export_parts",
-                                      "cushim_buffer_export_dlpack"};
+                                      "cushim_buffer_export_dlpack", "cushim_program_link"};
   size_t i;
   for (i = 0; i < sizeof names / sizeof *names; i++) {
     if (is_named(plan, names[i])) return 1;

@@ -99,6 +99,7 @@ static int has_no_good_arguments(const struct swept *function) {
          is(function, "cushim_buffer_export_dma_buf") || is(function, "cushim_context_flush_direct_writes") || /* nor what softcuda has */
          is(function, "cushim_buffer_get_part_count") || /* the buffer here is of a pool */
          (is(function, "cushim_program_get_name") && getenv("CUSHIM_NVRTC") == NULL) || /* a real compiler knows no such name */
+         (is(function, "cushim_program_link") && (getenv("CUSHIM_NVRTC") == NULL || version() == 0)) || /* nor is there a program to link */
          is(function, "cushim_exec_set_parameter") || /* whose kernel has a parameter without a name */
          strncmp(function->name, "cushim_builder_", strlen("cushim_builder_")) == 0; /* which depend on what it did before */
 }

@@ -92,6 +92,7 @@ enum { SWEPT_BYTES = CODE, SWEPT_CAPACITY = 4 };
 #define GOOD_cushim_memory_operation good_memory_operation
 #define GOOD_cushim_node &good_edge.from_node
 #define GOOD_cushim_endpoint &good_place
+#define GOOD_cushim_program &fixture.program
 #define GOOD_cushim_range good_ranges
 #define GOOD_cushim_region &good_region
 #define GOOD_cushim_host_function nothing_to_do

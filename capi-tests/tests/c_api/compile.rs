@@ -1,4 +1,5 @@
-//! CUDA C++ compiled by real compilers, which pip fetches: that of each is run by softcuda, and the examples print what they are to.
+//! CUDA C++ compiled by real compilers, and linked by real linkers, which pip fetches: that of each is run by softcuda, and the examples print
+//! what they are to.
 
 use capi_tests::build::Build;
 use capi_tests::parallel::for_each;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// What `scripts/fetch-nvrtc.sh` answers when a tool is missing, and when the network did not answer.
+/// What the scripts that fetch answer when a tool is missing, and when the network did not answer.
 const TOOL_MISSING: i32 = 69;
 const NO_ANSWER: i32 = 75;
 
@@ -17,13 +18,19 @@ const VERSIONS: [(&str, u32); 4] = [("12.0", 12000), ("12.8", 12080), ("13.0", 1
 
 /// The compilers, oldest first, the newest of all last; none where they cannot be had, which was said by then.
 fn compilers() -> &'static [PathBuf] {
-    static FETCHED: LazyLock<Vec<PathBuf>> = LazyLock::new(fetch);
+    static FETCHED: LazyLock<Vec<PathBuf>> = LazyLock::new(|| fetch("fetch-nvrtc"));
     &FETCHED
 }
 
-fn fetch() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fetch-nvrtc");
-    let script = repository("scripts/fetch-nvrtc.sh");
+/// The linkers of the same versions.
+fn linkers() -> &'static [PathBuf] {
+    static FETCHED: LazyLock<Vec<PathBuf>> = LazyLock::new(|| fetch("fetch-nvjitlink"));
+    &FETCHED
+}
+
+fn fetch(name: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let script = repository("scripts").join(format!("{name}.sh"));
     let output = Command::new("bash").arg(&script).arg(&folder).output().expect("bash runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
@@ -53,6 +60,21 @@ fn what_each_compiles_runs() {
         let run = Run::new(&program, Driver::Shell(version)).env("CUSHIM_NVRTC", compiler);
         run.env("CHECK_COMPILER", number.to_string()).checked().map(drop)
     });
+}
+
+/// Each linker links what the compiler of its version compiles, and refuses by name what a newer one has.
+#[test]
+fn what_each_links_runs() {
+    let program = Build::new("compile/link").program().expect("it compiles");
+    for_each(pairs().zip(linkers()), |((compiler, version, number), linker)| {
+        let run = Run::new(&program, Driver::Shell(version)).env("CUSHIM_NVRTC", compiler);
+        let run = run.env("CUSHIM_NVJITLINK", linker).env("CHECK_LINKER", number.to_string());
+        run.checked().map(drop)
+    });
+    let (Some(newer), Some(older)) = (compilers().get(1), linkers().first()) else { return };
+    let run =
+        Run::new(&program, Driver::Shell("12.8")).env("CUSHIM_NVRTC", newer).env("CUSHIM_NVJITLINK", older);
+    run.env("CHECK_REFUSED", "it is of CUDA 12.0, and the code of CUDA 12.8").checked().expect("it says why");
 }
 
 #[test]

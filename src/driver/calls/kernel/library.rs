@@ -38,18 +38,18 @@ unsafe impl Sync for RawLibrary {}
 /// Bytes of each of the two logs. The compiler cuts what does not fit.
 const LOG: usize = 16 << 10;
 
-/// What the driver's compiler says.
-struct Log {
-    info: [u8; LOG],
-    error: [u8; LOG],
+/// What the driver's compiler or linker says.
+pub(super) struct Log {
+    pub(super) info: [u8; LOG],
+    pub(super) error: [u8; LOG],
 }
 
 impl Log {
-    fn new() -> Box<Self> {
+    pub(super) fn new() -> Box<Self> {
         Box::new(Self { info: [0; LOG], error: [0; LOG] })
     }
 
-    fn options(&mut self) -> [(CUjit_option, *mut c_void); 4] {
+    pub(super) fn options(&mut self) -> [(CUjit_option, *mut c_void); 4] {
         let size = std::ptr::without_provenance_mut(LOG);
         [
             (CU_JIT_INFO_LOG_BUFFER, self.info.as_mut_ptr().cast()),
@@ -60,7 +60,7 @@ impl Log {
     }
 }
 
-fn text(log: &[u8; LOG]) -> String {
+pub(super) fn text(log: &[u8; LOG]) -> String {
     let text = CStr::from_bytes_until_nul(log).map(CStr::to_bytes).unwrap_or(log);
     String::from_utf8_lossy(text).trim_end().to_owned()
 }

@@ -3,4 +3,5 @@
 pub(crate) mod function;
 pub(crate) mod launch;
 pub(crate) mod library;
+pub(crate) mod link;
 pub(crate) mod occupancy;
