@@ -187,6 +187,67 @@ fn processes_share_the_disk() {
     assert_eq!(std::fs::read_dir(scene.path("cache")).expect("it is there").count(), 1);
 }
 
+/// A source that takes so many KiB on disk, with a text of its own.
+fn large(number: u32) -> Source {
+    Source::new(format!("{PTX}// {number}\n//{}\n", "x".repeat(100 << 10)))
+}
+
+#[test]
+fn what_was_not_used_leaves_the_disk_first() {
+    const NAME: &str = "what_was_not_used_leaves_the_disk_first";
+    let scene = Scene::new();
+    let file = scene.folder.path().join("n.so");
+    let variables = [("CUSHIM_NVRTC", file.to_str().expect("UTF-8")), ("CUSHIM_CACHE_SIZE", "700K")];
+    if !is_child() {
+        nvrtc(&file, 12000, &[]);
+    }
+    // Each takes some 200 KiB: the text, and the code, which is the same.
+    scene.child(NAME, &variables, || {
+        let was_cached = |number: u32| {
+            // Files that follow each other are to have times that do.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            compile(&large(number)).expect("it compiles").was_cached()
+        };
+        assert!([1, 2, 3].into_iter().all(|number| !was_cached(number)));
+        assert!(was_cached(1), "all have room");
+        assert!(!was_cached(4), "it takes the place of 2");
+        assert!([1, 3, 4].into_iter().all(was_cached));
+        assert!(!was_cached(2));
+        let too_large = Source::new(format!("{PTX}//{}\n", "x".repeat(400 << 10)));
+        for _ in 0..2 {
+            assert!(
+                !compile(&too_large).expect("it compiles").was_cached(),
+                "it has more than there is room for"
+            );
+        }
+        assert!([3, 4, 2].into_iter().all(was_cached), "nothing was removed for it");
+    });
+}
+
+#[test]
+fn processes_trim_the_disk_at_the_same_time() {
+    const NAME: &str = "processes_trim_the_disk_at_the_same_time";
+    let scene = Scene::new();
+    let file = scene.folder.path().join("n.so");
+    let variables = [("CUSHIM_NVRTC", file.to_str().expect("UTF-8")), ("CUSHIM_CACHE_SIZE", "700K")];
+    if is_child() {
+        return scene.child(NAME, &variables, || {
+            for number in 0..20 {
+                assert_eq!(load(&compile(&large(number)).expect("it compiles"), "set").name(), "set");
+            }
+        });
+    }
+    nvrtc(&file, 12000, &[]);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| scene.child(NAME, &variables, || ()));
+        }
+    });
+    let entries = std::fs::read_dir(scene.path("cache")).expect("it is there").flatten();
+    let total: u64 = entries.map(|entry| entry.metadata().expect("it is there").len()).sum();
+    assert!((1..=700 << 10).contains(&total), "{total}");
+}
+
 #[test]
 fn errors_have_the_compilers_log() {
     const NAME: &str = "errors_have_the_compilers_log";

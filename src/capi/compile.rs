@@ -304,8 +304,9 @@ unsafe fn source_of(
 ///
 /// What was compiled before, of the same source with the same options by the same compiler for the same architecture,
 /// is taken from disk: from the folder that `CUSHIM_CACHE` names, or else `$XDG_CACHE_HOME/cushim` or
-/// `~/.cache/cushim`; `CUSHIM_CACHE=off` keeps nothing. Several processes may use the folder. A source that includes
-/// files of its own is compiled each time; headers in the options are no files.
+/// `~/.cache/cushim`; `CUSHIM_CACHE=off` keeps nothing. Several processes may use the folder. It is kept below
+/// 256 MiB, or below what `CUSHIM_CACHE_SIZE` says ("2G"): what was not used for the longest time is removed. A source
+/// that includes files of its own is compiled each time; headers in the options are no files.
 ///
 /// @param[in] device The device.
 /// @param[in] source The source, in UTF-8.

@@ -4,7 +4,10 @@
 //! under another name first, and then renamed, so that processes that compile the same at the same time do not disturb each other.
 
 use super::find::variable;
+use super::trim;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -45,10 +48,19 @@ fn file(key: &[String]) -> Option<PathBuf> {
     Some(folder()?.join(format!("{:016x}{:016x}", hash(1), hash(2))))
 }
 
-/// What was made of this before.
+/// What was made of this before, and is used again.
 pub(super) fn get(key: &[String]) -> Option<Entry> {
-    let bytes = std::fs::read(file(key)?).ok()?;
-    let mut rest = bytes.as_slice();
+    let mut file = File::open(file(key)?).ok()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    let entry = entry(&bytes, key)?;
+    trim::used(&file);
+    Some(entry)
+}
+
+/// What is in a file, if it was made of this.
+fn entry(bytes: &[u8], key: &[String]) -> Option<Entry> {
+    let mut rest = bytes;
     let is_same = take_text(&mut rest)? == MARK && take_list(&mut rest)? == key;
     if !is_same {
         return None;
@@ -63,25 +75,33 @@ pub(super) fn get(key: &[String]) -> Option<Entry> {
     })
 }
 
-/// Keeps what was made of this. Where that is not possible it is compiled again another time.
+/// Keeps what was made of this, if it is within the bound, and of other files as many as are within it, too. Where that is not possible it
+/// is compiled again another time.
 pub(super) fn put(key: &[String], entry: &Entry) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(file) = file(key) else { return };
-    let mut bytes = Vec::new();
+    let (mut bytes, most) = (Vec::new(), trim::most());
     add(&mut bytes, MARK.as_bytes());
+    let mark = bytes.clone();
     add_list(&mut bytes, key.iter());
     add_list(&mut bytes, entry.names.iter().map(|(expression, _)| expression));
     add_list(&mut bytes, entry.names.iter().map(|(_, name)| name));
     add(&mut bytes, entry.log.as_bytes());
     add(&mut bytes, &entry.code);
+    if bytes.len() as u64 > most {
+        return;
+    }
     let other = file.with_extension(format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed)));
     let kept = file.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| {
         std::fs::write(&other, bytes)?;
         std::fs::rename(&other, &file)
     });
-    if let Err(error) = kept {
-        _ = std::fs::remove_file(&other);
-        log::debug!(target: "cushim", "what was compiled is not kept in {}: {error}", file.display());
+    match kept {
+        Ok(()) => trim::trim(file.parent().unwrap_or(&file), &mark, most),
+        Err(error) => {
+            _ = std::fs::remove_file(&other);
+            log::debug!(target: "cushim", "what was compiled is not kept in {}: {error}", file.display());
+        }
     }
 }
 

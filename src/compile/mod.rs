@@ -24,7 +24,8 @@
 //!
 //! What was compiled is kept on disk, in `~/.cache/cushim` or where `XDG_CACHE_HOME` or `CUSHIM_CACHE` say (`off` keeps nothing): by the
 //! source with its name, its headers, options and name expressions, the architecture, and the compiler with its version and file. What
-//! includes other files is compiled each time.
+//! includes other files is compiled each time. The folder is kept below 256 MiB, or what `CUSHIM_CACHE_SIZE` says: what was not used for the
+//! longest time is removed.
 
 mod cache;
 mod compiled;
@@ -37,6 +38,7 @@ mod linker;
 mod nvjitlink;
 mod nvrtc;
 mod source;
+mod trim;
 
 pub use compiled::{CodeKind, Compiled};
 pub use compiler::Compiler;

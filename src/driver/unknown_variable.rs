@@ -3,8 +3,8 @@
 use super::environment::{CHECK_VARIABLE, DRIVER_VARIABLE, Environment, SOFTWARE_VARIABLE};
 use std::sync::{Mutex, PoisonError};
 
-/// What the library reads. Of the last six, one belongs to the log of the C library, one to the Python package, one to tests of Rust
-/// programs (and to the project's own), three to programs that compile CUDA C++.
+/// What the library reads. Of the last seven, one belongs to the log of the C library, one to the Python package, one to tests of Rust
+/// programs (and to the project's own), four to programs that compile CUDA C++.
 const VARIABLES: &[&str] = &[
     DRIVER_VARIABLE,
     SOFTWARE_VARIABLE,
@@ -15,6 +15,7 @@ const VARIABLES: &[&str] = &[
     "CUSHIM_NVRTC",
     "CUSHIM_NVJITLINK",
     "CUSHIM_CACHE",
+    "CUSHIM_CACHE_SIZE",
 ];
 /// What the project's own tests and scripts read.
 const OF_THE_PROJECT: &[&str] =
