@@ -34,9 +34,10 @@
  * `ns`, how long it took. Addresses and handles are hexadecimal strings, texts are strings, structs are null. A
  * function that softcuda does not implement has no arguments.
  *
- * Races. With SOFTCUDA_CHECK=races the process looks for work that uses the same memory without an order between the
- * two, and writes what it finds to standard error. SOFTCUDA_CHECK_LOG=PATH adds a line of JSON for each report to a
- * file.
+ * Checks. With SOFTCUDA_CHECK=races,memory,uninitialised,leaks, or some of these, the process looks for work that uses
+ * the same memory without an order between the two, for uses of what is no memory and of what nothing has written, and
+ * for what is never released, and writes what it finds to standard error. SOFTCUDA_CHECK_LOG=PATH adds a line of JSON
+ * for each report to a file.
  *
  * Leaks. With SOFTCUDA_LEAKS=1 the process writes to standard error, at its end, what is still alive.
  *
@@ -186,6 +187,12 @@ const char *softcuda_check_json(size_t number);
 
 /* Forgets the reports: a pair of places that was reported is reported again. */
 void softcuda_check_reset(void);
+
+/*
+ * Looks for leaks now, as the end of the process does: what lives is reported, once for each kind and function that has
+ * made it. Nothing happens without SOFTCUDA_CHECK=leaks.
+ */
+void softcuda_check_leaks(void);
 
 /*
  * How many objects the program has created and not released, of all kinds.

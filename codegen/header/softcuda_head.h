@@ -34,9 +34,10 @@
  * `ns`, how long it took. Addresses and handles are hexadecimal strings, texts are strings, structs are null. A
  * function that softcuda does not implement has no arguments.
  *
- * Races. With SOFTCUDA_CHECK=races the process looks for work that uses the same memory without an order between the
- * two, and writes what it finds to standard error. SOFTCUDA_CHECK_LOG=PATH adds a line of JSON for each report to a
- * file.
+ * Checks. With SOFTCUDA_CHECK=races,memory,uninitialised,leaks, or some of these, the process looks for work that uses
+ * the same memory without an order between the two, for uses of what is no memory and of what nothing has written, and
+ * for what is never released, and writes what it finds to standard error. SOFTCUDA_CHECK_LOG=PATH adds a line of JSON
+ * for each report to a file.
  *
  * Leaks. With SOFTCUDA_LEAKS=1 the process writes to standard error, at its end, what is still alive.
  *

@@ -3,6 +3,7 @@
     pytest --softcuda 12.4                        on softcuda as CUDA 12.4
     pytest --softcuda 11.4,12.4,13.0              once for each, in a process of its own
     pytest --softcuda 13.0 --softcuda-set SCHEDULE=lazy --softcuda-set DEVICES=2
+    pytest --softcuda 13.0 --softcuda-check races,memory      a test whose work races, or uses what is no memory, fails with the report
     pytest --require-gpu                          tests marked `gpu` fail where there is none, and are not skipped
 
 Fixtures: `cushim_driver`, `cushim_device`, `cushim_context`, `cushim_stream`, and `softcuda`, which counts calls and makes them
@@ -29,6 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(NAME, metavar="VERSIONS", help="run on softcuda as these CUDA versions, such as 12.4,13.0")
     group.addoption("--softcuda-set", metavar="NAME=VALUE", action="append", default=[],
                     help="set the variable SOFTCUDA_NAME, such as SCHEDULE=lazy, SEED=7, DEVICES=2, FAULT=cuMemAlloc*#3=2")
+    group.addoption("--softcuda-check", metavar="LIST",
+                    help="tests fail with what softcuda finds: races, memory, uninitialised, with commas")
     group.addoption("--require-gpu", action="store_true", help="fail tests marked gpu where there is none, instead of skipping them")
 
 
@@ -40,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if not equals or not name.isupper():
             raise pytest.UsageError(f"--softcuda-set takes NAME=VALUE, such as SCHEDULE=lazy, not {setting!r}")
         os.environ[f"SOFTCUDA_{name.removeprefix('SOFTCUDA_')}"] = value
+    if config.getoption("--softcuda-check"):
+        os.environ["SOFTCUDA_CHECK"] = config.getoption("--softcuda-check")
     if len(versions) == 1:
         os.environ.update(CUSHIM_DRIVER="software", SOFTCUDA_VERSION=versions[0])
 
@@ -109,6 +114,9 @@ class Softcuda:
         self._lib.softcuda_fault_hits.restype = ctypes.c_uint64
         self._lib.softcuda_call_count.restype = ctypes.c_int64
         self._lib.softcuda_live.restype = ctypes.c_int64
+        self._lib.softcuda_check_count.restype = ctypes.c_size_t
+        self._lib.softcuda_check_report.restype = ctypes.c_char_p
+        self._lib.softcuda_check_report.argtypes = [ctypes.c_size_t]
 
     def fault(self, text: str) -> None:
         """Has calls fail from now on: "cuMemAlloc*#1=2; cuGraphInstantiate*=801", as in SOFTCUDA_FAULT."""
@@ -133,6 +141,33 @@ class Softcuda:
         if count < 0:
             raise ValueError(self._lib.softcuda_message().decode())
         return count
+
+
+    def reports(self) -> List[str]:
+        """What the checks have found since the last time, once the test has waited for its work."""
+        count = int(self._lib.softcuda_check_count())
+        texts = [self._lib.softcuda_check_report(number).decode() for number in range(count)]
+        self._lib.softcuda_check_reset()
+        return texts
+
+
+@pytest.fixture(autouse=True)
+def _softcuda_check(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With --softcuda-check: a test in which something was found has an error at its end."""
+    if not request.config.getoption("--softcuda-check"):
+        yield
+        return
+    import cushim
+
+    info = cushim.Driver().info
+    if info.kind != cushim.DriverKind.SOFTWARE:
+        pytest.fail("--softcuda-check: the driver is not softcuda: run with --softcuda 13.0", pytrace=False)
+    controls = Softcuda(info.path)
+    controls.reports()  # of what ran before
+    yield
+    found = controls.reports()
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -72,6 +72,38 @@ def test_on_several(run):
     assert "CUDA 11.4" in done.stdout and "CUDA 13.0" in done.stdout
 
 
+RACE = """
+def fill_twice(device, context, ordered):
+    with context.create_stream() as one, context.create_stream() as two:
+        buffer = device.allocate(one, 64)
+        one.synchronize()
+        one.fill(buffer, 1)
+        if ordered:
+            two.wait(one.record())
+        two.fill(buffer, 2)
+        two.synchronize()
+        one.synchronize()
+        buffer.close(two)
+        two.synchronize()
+
+def test_race(cushim_device, cushim_context):
+    fill_twice(cushim_device, cushim_context, False)
+
+def test_order(cushim_device, cushim_context):
+    fill_twice(cushim_device, cushim_context, True)
+"""
+
+
+def test_what_checks_find(run, tmp_path):
+    (tmp_path / "test_it.py").write_text(RACE)
+    done = run("--softcuda", "13.0", "--softcuda-check", "races")
+    assert done.returncode == 1 and "2 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "nothing orders the two" in done.stdout and "cuStreamWaitEvent" in done.stdout
+    assert "ERROR test_it.py::test_race" in done.stdout
+    done = run("--softcuda", "13.0")
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_gpu_that_is_required_and_missing(run):
     done = run("--softcuda", "13.0", "--require-gpu")
     assert done.returncode == 1 and "1 error" in done.stdout and "the driver is software" in done.stdout

@@ -20,7 +20,8 @@ libcuda.so.1, and its devices by NVML (libnvidia-ml.so.1). Nothing outside of th
 --fault SPEC        calls that are to fail: 'cuMemAllocAsync#3=2', the third one with CUDA_ERROR_OUT_OF_MEMORY
 --bounds RULE       how far kernels reach: exact (default) to the last byte, or allocation, as far as a GPU maps memory
 --trace FILE        add a line of JSON to FILE for each call of the driver; - is the standard error stream
---check LIST        what to look for, with commas: races, uses of the same memory that nothing orders
+--check LIST        what to look for, with commas: races, uses of the same memory that nothing orders; memory, uses of
+                    what is no memory; uninitialised, uses of what nothing has written; leaks, what is never released
 --check-log FILE    add a line of JSON to FILE for each report of --check
 --check-exit N      exit with N, 1 to 255, if there are reports
 --suppress FILE     leave out the reports that a line of FILE means, with * for any characters

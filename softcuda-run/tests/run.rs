@@ -144,7 +144,7 @@ fn wrong_usage_is_2_and_says_what_is_right() {
         (&["--fault=cuInit", "true"], "--fault=cuInit is not a list of faults"),
         (&["--bounds=2M", "true"], "--bounds=2M is not exact or allocation"),
         (&["--trace=/no/such/folder/f", "true"], "--trace /no/such/folder/f cannot be written"),
-        (&["--check=race", "true"], "--check=race is not races"),
+        (&["--check=race", "true"], "--check=race is not a list of races, memory, uninitialised and leaks"),
         (&["--check-exit=256", "true"], "--check-exit=256 is not a status from 0 to 255"),
         (&["--check-log=/no/such/folder/f", "true"], "--check-log /no/such/folder/f cannot be written"),
         (&["--suppress=/no/such/file", "true"], "--suppress /no/such/file cannot be read"),

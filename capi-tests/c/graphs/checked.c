@@ -200,6 +200,8 @@ static void nothing_wrong(void) {
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffer));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &next));
   from = cushim_endpoint_buffer(buffer, 0);
+  CHECK_OK(fill_bytes(all.stream, cushim_buffer_pointer(buffer), 1, 64));
+  CHECK_OK(fill_bytes(all.stream, cushim_buffer_pointer(next), 1, 64));
   CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 16, NULL));
   what.bytes = 64;
   CHECK_OK(cushim_graph_add_allocation(graph, NULL, 0, &what, &nodes[0], &pointer));

@@ -165,6 +165,8 @@ int main(void) {
   CHECK_OK(cushim_device_get_resource(all.device, &pool));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffers[0]));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffers[1]));
+  CHECK_OK(fill_bytes(all.stream, cushim_buffer_pointer(buffers[0]), 0, 64));
+  CHECK_OK(fill_bytes(all.stream, cushim_buffer_pointer(buffers[1]), 0, 64));
 
   graph = new_graph();
   change_often(&of_fills, graph, add_number(graph, NULL, 0, 1));

@@ -111,6 +111,7 @@ static void memory_of_all_sorts(void) {
   static uint32_t registered[4096] __attribute__((aligned(4096)));
   taken(cushim_endpoint_device(slot(3)));
   CHECK_OK(cushim_context_allocate(all.context, 1 << 21, &end));
+  CHECK_OK(set_bytes(all.context, end, 0, 4));
   taken(cushim_endpoint_device(end));
   CHECK_OK(give(1, &nothing)); /* NULL is a value of pointers; nothing runs with it here */
   {
@@ -133,6 +134,7 @@ static void memory_of_all_sorts(void) {
   CHECK_OK(cushim_resource_destroy(pool));
   CHECK_OK(cushim_device_get_resource(all.device, &pool));
   CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffer));
+  CHECK_OK(fill_bytes(all.stream, cushim_buffer_pointer(buffer), 0, 64));
   taken(cushim_endpoint_device(cushim_buffer_pointer(buffer)));
   taken(cushim_endpoint_buffer(buffer, 0));
   CHECK_OK(cushim_buffer_destroy(buffer));
@@ -143,7 +145,7 @@ static void memory_of_all_sorts(void) {
 static void memory_of_graphs(void) {
   cushim_graph_allocation what = CUSHIM_OPTIONS(cushim_graph_allocation);
   cushim_graph graph = new_graph(), captured = NULL;
-  cushim_node allocation = NULL, kernel = NULL;
+  cushim_node allocation = NULL, cleared = NULL, kernel = NULL;
   uint64_t pointer = 0;
   cushim_endpoint place;
   cushim_arg args[2];
@@ -157,7 +159,8 @@ static void memory_of_graphs(void) {
   place = cushim_endpoint_device(pointer);
   args[0] = cushim_arg_endpoint(&place);
   args[1] = CUSHIM_ARG(one);
-  CHECK_OK(cushim_graph_add_kernel(graph, &allocation, 1, add, NULL, args, 2, &kernel));
+  CHECK_OK(cushim_graph_add_fill(graph, &allocation, 1, &place, CUSHIM_VALUE_32(0), 16, &cleared));
+  CHECK_OK(cushim_graph_add_kernel(graph, &cleared, 1, add, NULL, args, 2, &kernel));
   CHECK_OK(cushim_node_set_argument(kernel, 0, &args[0]));
   place.offset = 4;
   CHECK_OK(cushim_node_set_kernel(kernel, NULL, NULL, args, 2));
@@ -174,6 +177,7 @@ static void memory_of_graphs(void) {
   builder = begun();
   CHECK_OK(cushim_buffer_create(resource, cushim_builder_stream(builder), 64, &buffer));
   place = cushim_endpoint_device(cushim_buffer_pointer(buffer));
+  CHECK_OK(cushim_stream_fill(cushim_builder_stream(builder), &place, CUSHIM_VALUE_32(0), 16));
   CHECK_OK(cushim_kernel_launch(add, cushim_builder_stream(builder), NULL, args, 2));
   CHECK_OK(cushim_buffer_destroy(buffer));
   CHECK_OK(cushim_builder_end(builder, &captured));

@@ -755,7 +755,7 @@ pub(crate) fn exists(export: &Export, version: u32) -> bool {
 
 /// The control functions, and what a shell answers in their place that has no core.
 #[rustfmt::skip] // one row a line
-pub(crate) static CONTROLS: [(&str, &str); 26] = [
+pub(crate) static CONTROLS: [(&str, &str); 27] = [
     ("softcuda_version", "number"),
     ("softcuda_message", "text"),
     ("softcuda_fault_set", "number"),
@@ -770,6 +770,7 @@ pub(crate) static CONTROLS: [(&str, &str); 26] = [
     ("softcuda_check_report", "text"),
     ("softcuda_check_json", "text"),
     ("softcuda_check_reset", "nothing"),
+    ("softcuda_check_leaks", "nothing"),
     ("softcuda_live_objects", "number"),
     ("softcuda_live", "number"),
     ("softcuda_live_bytes", "number"),

@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Allocate,
     /// It ends.
     Free,
+    /// Somehow: it is only told so of what went wrong.
+    Use,
 }
 
 impl Kind {
@@ -33,7 +35,7 @@ impl Kind {
         match self {
             Self::AtomicRead => earlier == Self::AtomicRead,
             Self::Read | Self::Atomic => matches!(earlier, Self::AtomicRead) || earlier == self,
-            Self::Write | Self::Allocate | Self::Free => true,
+            Self::Write | Self::Allocate | Self::Free | Self::Use => true,
         }
     }
 
@@ -44,6 +46,7 @@ impl Kind {
             Self::Atomic => "updates",
             Self::Allocate => "allocates",
             Self::Free => "frees",
+            Self::Use => "uses",
         }
     }
 }
@@ -61,7 +64,28 @@ pub(crate) struct Touched {
     pub(crate) page: u64,
     pub(crate) kind: Kind,
     pub(crate) bits: Bits,
+    /// Whether what is there makes a difference: a plain load's, and an atomic operation's that computes with it.
+    pub(crate) reads: bool,
     pub(crate) sites: Arc<dyn Sites>,
+}
+
+/// Bytes that a copy takes from memory to memory.
+pub(crate) struct Moved {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) size: u64,
+}
+
+/// Work has used memory that it may not use, and ended with that.
+#[derive(Clone)]
+pub(crate) struct Misuse {
+    /// What went wrong, in a few words that are the same for each time: "an illegal address".
+    pub(crate) what: String,
+    /// All there is to say of it.
+    pub(crate) text: String,
+    pub(crate) address: Option<u64>,
+    /// Where in a kernel.
+    pub(crate) site: Option<Site>,
 }
 
 /// Where in a kernel the bytes of a page are used.
@@ -87,6 +111,10 @@ pub(crate) struct Memory {
     pub(crate) what: &'static str,
     pub(crate) start: u64,
     pub(crate) size: u64,
+    /// The driver function that made it.
+    pub(crate) made: &'static str,
+    /// Whether everything that is done to it is seen: it is no memory of the host's, nor of another process.
+    pub(crate) is_all_seen: bool,
 }
 
 impl Memory {
@@ -121,5 +149,7 @@ pub(crate) struct Op {
     /// The driver function that gave it.
     pub(super) call: &'static str,
     pub(super) described: Described,
+    /// What callers know the stream by.
+    pub(super) stream: Arc<str>,
     pub(super) stamp: Arc<Stamp>,
 }

@@ -55,6 +55,31 @@ impl Bits {
         Some((first, length))
     }
 
+    /// Runs of bytes without a gap, each from one to before another.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (map, range) = match self {
+            Self::Range(from, to) => (None, Some((usize::from(*from), usize::from(*to)))),
+            Self::Map(words) => (Some(words), None),
+        };
+        let mut at = 0;
+        let of_map = std::iter::from_fn(move || {
+            let words = map?;
+            let next = |from: usize, flip: u64| {
+                (from / 64..WORDS)
+                    .find_map(|number| {
+                        let above = if number == from / 64 { !0 << (from % 64) } else { !0 };
+                        let word = (words[number] ^ flip) & above;
+                        (word != 0).then(|| number * 64 + word.trailing_zeros() as usize)
+                    })
+                    .unwrap_or(PAGE)
+            };
+            let first = if at < PAGE { next(at, 0) } else { PAGE };
+            at = if first < PAGE { next(first, !0) } else { PAGE };
+            (first < PAGE).then_some((first, at))
+        });
+        range.into_iter().chain(of_map)
+    }
+
     /// Those that are not in the other; `None` if that is none.
     pub(super) fn without(&self, other: &Self) -> Option<Self> {
         if let (Self::Range(from, to), Self::Range(first, end)) = (self, other) {
@@ -115,5 +140,8 @@ mod tests {
         assert!(range.without(&Bits::Range(60, 130)).is_none());
         assert!(matches!(map(0..4096), Bits::Range(0, 4096)));
         assert_eq!(map((0..4096).step_by(64)).common(&range), Some((64, 1)));
+        assert_eq!(range.runs().collect::<Vec<_>>(), [(60, 130)]);
+        let apart = map((3..70).chain(128..192).chain(4095..4096));
+        assert_eq!(apart.runs().collect::<Vec<_>>(), [(3, 70), (128, 192), (4095, 4096)]);
     }
 }

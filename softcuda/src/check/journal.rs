@@ -1,10 +1,15 @@
 //! All work that uses memory, in the order in which it was submitted. It is looked at in this order when it has run, whatever ran first:
 //! so a verdict does not depend on the schedule.
 
-use super::access::{Described, Kind, Memory, Op, Touch, Touched};
+use super::access::{Described, Kind, Memory, Misuse, Moved, Op, Touch, Touched};
+use super::bits::PAGE;
 use super::clock::Stamp;
+use super::misuse::{self, Freed, Graves};
 use super::order::Order;
 use super::shadow::{Race, Shadow, Use};
+use super::streams;
+use super::unwritten::{self, Read, Unwritten};
+use crate::instruments::checks::Checks;
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -26,8 +31,14 @@ pub(crate) struct Entry {
 pub(crate) struct Used {
     pub(crate) ranges: Vec<Touch>,
     pub(crate) pages: Vec<Touched>,
+    /// What a copy takes from where to where: these bytes are not among the ranges that are read and written.
+    pub(crate) moves: Vec<Moved>,
     /// The allocations that these are in.
     pub(crate) memory: Vec<Memory>,
+    /// What went wrong.
+    pub(crate) misuse: Option<Misuse>,
+    /// Whether it may have written anywhere, which nobody sees.
+    pub(crate) is_unseen: bool,
 }
 
 /// Work that will submit parts of itself while it runs: they are in its place.
@@ -45,8 +56,19 @@ struct PartWork {
 enum Item {
     Entry(Arc<Entry>),
     Part(Arc<Part>),
-    /// What was at these addresses before is of no interest.
-    New(Range<u64>),
+    /// Memory begins: what was at these addresses before is of no interest.
+    New(Memory),
+    /// It ends at once, by a driver function, behind so many operations.
+    Gone(Memory, &'static str, u64),
+    /// Somebody may write there who is not seen.
+    Shared(Range<u64>),
+}
+
+/// What was found.
+pub(super) enum Finding {
+    Race(Race),
+    Misuse(misuse::Found),
+    Unwritten(unwritten::Found),
 }
 
 #[derive(Default)]
@@ -56,6 +78,8 @@ pub(super) struct Journal {
     /// What parts have been given, by their numbers.
     parts: HashMap<u64, PartWork>,
     shadow: Shadow,
+    graves: Graves,
+    unwritten: Unwritten,
     /// Pieces of work that were passed over.
     pub(super) passed: u64,
 }
@@ -67,6 +91,7 @@ impl Entry {
         used.ranges.extend(more.ranges);
         used.pages.extend(more.pages);
         used.memory.extend(more.memory);
+        used.misuse = more.misuse;
         self.ran.store(true, Ordering::Release);
     }
 }
@@ -76,7 +101,7 @@ impl Item {
         match self {
             Self::Entry(entry) => entry.ran.load(Ordering::Acquire),
             Self::Part(part) => part.ran.load(Ordering::Acquire),
-            Self::New(_) => true,
+            Self::New(_) | Self::Gone(..) | Self::Shared(_) => true,
         }
     }
 }
@@ -104,7 +129,8 @@ impl Journal {
                 (self.numbers, call)
             }
         };
-        let op = Arc::new(Op { number, call, described, stamp: Arc::clone(stamp) });
+        let stream = streams::name(described.stream);
+        let op = Arc::new(Op { number, call, described, stream, stamp: Arc::clone(stamp) });
         let entry = Arc::new(Entry { op, used: Mutex::new(used), ran: AtomicBool::new(false) });
         match part {
             Some((_, part)) => part.entries.push(Arc::clone(&entry)),
@@ -126,12 +152,26 @@ impl Journal {
         Some(part)
     }
 
-    pub(super) fn add_new(&mut self, range: Range<u64>) {
-        self.items.push_back(Item::New(range));
+    pub(super) fn add_new(&mut self, memory: Memory) {
+        self.items.push_back(Item::New(memory));
+    }
+
+    pub(super) fn add_gone(&mut self, memory: Memory, call: &'static str) {
+        self.items.push_back(Item::Gone(memory, call, self.numbers));
+    }
+
+    pub(super) fn add_shared(&mut self, range: Range<u64>) {
+        self.items.push_back(Item::Shared(range));
     }
 
     /// Looks at what has run, up to the first piece that has not; at everything if it is the end.
-    pub(super) fn settle(&mut self, order: &Order, is_end: bool, found: &mut dyn FnMut(Race)) {
+    pub(super) fn settle(
+        &mut self,
+        order: &Order,
+        checks: Checks,
+        is_end: bool,
+        found: &mut dyn FnMut(Finding),
+    ) {
         while let Some(item) = self.items.front() {
             if !item.is_due() && !is_end {
                 if self.items.len() < MOST {
@@ -140,34 +180,120 @@ impl Journal {
                 self.passed += 1;
             }
             match self.items.pop_front() {
-                Some(Item::Entry(entry)) => self.look_at(&entry, order, found),
+                Some(Item::Entry(entry)) => self.look_at(&entry, order, checks, found),
                 Some(Item::Part(part)) => {
                     let entries = self.parts.remove(&part.number).map_or(Vec::new(), |part| part.entries);
-                    entries.iter().for_each(|entry| self.look_at(entry, order, found));
+                    entries.iter().for_each(|entry| self.look_at(entry, order, checks, found));
                 }
-                Some(Item::New(range)) => self.shadow.forget(range),
+                Some(Item::New(memory)) => self.begin(&memory),
+                Some(Item::Gone(memory, call, behind)) => self.end(&memory, Freed::Call(call, behind)),
+                Some(Item::Shared(range)) => self.unwritten.end(range),
                 None => {}
             }
         }
     }
 
-    fn look_at(&mut self, entry: &Entry, order: &Order, found: &mut dyn FnMut(Race)) {
-        let Used { ranges, pages, memory } = std::mem::take(&mut *entry.used.lock());
+    /// Memory begins.
+    fn begin(&mut self, memory: &Memory) {
+        let range = memory.start..memory.start + memory.size;
+        self.shadow.forget(range.clone());
+        self.graves.remove(range.clone());
+        if memory.is_all_seen {
+            self.unwritten.begin(range);
+        } else {
+            self.unwritten.end(range);
+        }
+    }
+
+    /// Memory ends.
+    fn end(&mut self, memory: &Memory, freed: Freed) {
+        self.unwritten.end(memory.start..memory.start + memory.size);
+        self.graves.add(memory.clone(), freed);
+    }
+
+    fn look_at(&mut self, entry: &Entry, order: &Order, checks: Checks, found: &mut dyn FnMut(Finding)) {
+        let used = std::mem::take(&mut *entry.used.lock());
+        if checks.uninitialised {
+            self.look_for_unwritten(&entry.op, &used, found);
+        }
+        if checks.memory
+            && let Some(misuse) = &used.misuse
+        {
+            let grave = misuse.address.and_then(|address| self.graves.find(address));
+            let (op, misuse) = (Arc::clone(&entry.op), misuse.clone());
+            found(Finding::Misuse(misuse::Found { op, misuse, grave }));
+        }
+        for Touch { start, kind, .. } in &used.ranges {
+            let memory = used.memory.iter().find(|one| one.start == *start);
+            match (kind, memory) {
+                (Kind::Allocate, Some(memory)) => self.begin(memory),
+                (Kind::Free, Some(memory)) => self.end(memory, Freed::Work(Arc::clone(&entry.op))),
+                _ => {}
+            }
+        }
+        if checks.races {
+            self.look_for_races(&entry.op, used, order, found);
+        }
+    }
+
+    fn look_for_races(&mut self, op: &Arc<Op>, used: Used, order: &Order, found: &mut dyn FnMut(Finding)) {
+        let Used { ranges, pages, moves, memory, .. } = used;
         let mut found = |mut race: Race| {
             race.memory = memory.iter().find(|one| one.contains(race.address)).cloned();
-            found(race);
+            found(Finding::Race(race));
         };
         let shadow = &mut self.shadow;
-        for Touch { start, size, kind } in ranges {
-            shadow.touch_range(&entry.op, kind, start..start.saturating_add(size), order, &mut found);
+        let both = |Moved { from, to, size }| [(from, size, Kind::Read), (to, size, Kind::Write)];
+        let moved = moves.into_iter().flat_map(both);
+        let plain = ranges.into_iter().map(|touch| (touch.start, touch.size, touch.kind));
+        for (start, size, kind) in plain.chain(moved) {
+            shadow.touch_range(op, kind, start..start.saturating_add(size), order, &mut found);
         }
-        for Touched { page, kind, bits, sites } in pages {
-            shadow.touch(page, Use::new(&entry.op, kind, bits, Some(sites)), order, &mut found);
+        for Touched { page, kind, bits, sites, .. } in pages {
+            shadow.touch(page, Use::new(op, kind, bits, Some(sites)), order, &mut found);
+        }
+    }
+
+    fn look_for_unwritten(&mut self, op: &Arc<Op>, used: &Used, found: &mut dyn FnMut(Finding)) {
+        if used.is_unseen {
+            self.unwritten.forget();
+        }
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        for Touch { start, size, kind } in &used.ranges {
+            let range = *start..start.saturating_add(*size);
+            match kind {
+                Kind::Read => reads.push(Read { range, sites: None }),
+                Kind::Write | Kind::Atomic => writes.push(range),
+                _ => {}
+            }
+        }
+        for touched in &used.pages {
+            let first = touched.page * PAGE as u64;
+            let runs = touched.bits.runs().map(|(from, to)| first + from as u64..first + to as u64);
+            match touched.reads {
+                true => {
+                    reads.extend(runs.map(|range| Read { range, sites: Some(Arc::clone(&touched.sites)) }))
+                }
+                false => writes.extend(runs),
+            }
+        }
+        let mut shown = None;
+        self.unwritten.look(&reads, &writes, &used.moves, &mut |range, sites| shown = Some((range, sites)));
+        if let Some((range, sites)) = shown {
+            let memory = used.memory.iter().find(|one| one.contains(range.start)).cloned();
+            let (start, size) = (range.start, range.end - range.start);
+            found(Finding::Unwritten(unwritten::Found { op: Arc::clone(op), start, size, sites, memory }));
+        }
+        // What an atomic operation has read and computed with is written.
+        for touched in used.pages.iter().filter(|touched| touched.reads && touched.kind == Kind::Atomic) {
+            let first = touched.page * PAGE as u64;
+            let runs = touched.bits.runs().map(|(from, to)| first + from as u64..first + to as u64);
+            self.unwritten.look(&[], &runs.collect::<Vec<_>>(), &[], &mut |_, _| {});
         }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.shadow.was_full
+        self.shadow.was_full || self.unwritten.was_full
     }
 }
 

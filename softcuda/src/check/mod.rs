@@ -1,26 +1,34 @@
 //! Checks of what a program's calls say: `SOFTCUDA_CHECK`.
 //!
 //! `races` finds pieces of work that use the same bytes, at least one of which changes them, and that nothing orders. The order is that of
-//! the calls (`order`, `clock`), never that in which something ran. Who has used which bytes is in the `shadow`. Work is looked at in the
-//! order in which it was submitted, once it has run (`journal`). What is found goes to the standard error stream, to a file, and to
-//! whoever asks (`reports`). Modules above tell of their work by numbers; nothing here knows them.
+//! the calls (`order`, `clock`), never that in which something ran. Who has used which bytes is in the `shadow`. `memory` finds work that
+//! uses what it may not (`misuse`), `uninitialised` what reads memory that nothing has written (`unwritten`), and `leaks` what is never
+//! released. Work is looked at in the order in which it was submitted, once it has run (`journal`). What is found goes to the standard error
+//! stream, to a file, and to whoever asks (`reports`). Modules above tell of their work by numbers; nothing here knows them.
 
 pub(crate) mod access;
 pub(crate) mod bits;
 mod clock;
 mod journal;
+mod json;
+mod leaks;
+mod misuse;
 mod order;
+mod race;
 mod report;
 pub(crate) mod reports;
 mod shadow;
+mod side;
 pub(crate) mod streams;
+mod unwritten;
 
 use crate::instruments::checks::is_of_this_process;
-use crate::instruments::settings::checks_races;
-use access::Described;
+use crate::instruments::live;
+use crate::instruments::settings::checks;
+use access::{Described, Memory};
 pub(crate) use clock::Stamp;
-use journal::Journal;
 pub(crate) use journal::{Entry, Part, Used};
+use journal::{Finding, Journal};
 use order::Order;
 pub(crate) use order::UNKNOWN;
 use parking_lot::Mutex;
@@ -45,9 +53,21 @@ thread_local! {
     static CALL: Cell<&'static str> = const { Cell::new("") };
 }
 
-/// Whether races are looked for.
-pub(crate) fn races() -> bool {
-    checks_races()
+/// Whether it is noted what work does, and in which order.
+pub(crate) fn follows() -> bool {
+    checks().follow_work()
+}
+
+/// The driver function that the thread is in; "" where nobody checks.
+pub(crate) fn current_call() -> &'static str {
+    CALL.try_with(Cell::get).unwrap_or("")
+}
+
+/// The driver function that the thread is in has made an object, or memory, that callers know by this.
+pub(crate) fn note_made(name: usize) {
+    if checks().leaks {
+        leaks::made(name, current_call());
+    }
 }
 
 /// Runs the body of a driver function.
@@ -74,8 +94,9 @@ pub(crate) fn stamp_aside<'s>(after: impl Iterator<Item = &'s Arc<Stamp>>, await
 
 /// A queue gets nothing any more.
 pub(crate) fn close(queue: u64) {
-    if races() {
+    if follows() {
         ORDER.lock().close(queue);
+        streams::forget(queue);
     }
 }
 
@@ -106,9 +127,23 @@ pub(crate) fn note_part(stamp: &Stamp) -> Option<Arc<Part>> {
 }
 
 /// Memory begins, whose addresses others may have had.
-pub(crate) fn note_new(range: Range<usize>) {
-    if races() {
-        JOURNAL.lock().add_new(range.start as u64..range.end as u64);
+pub(crate) fn note_new(memory: impl FnOnce() -> Memory) {
+    if follows() {
+        JOURNAL.lock().add_new(memory());
+    }
+}
+
+/// Memory ends, by the driver function that the thread is in.
+pub(crate) fn note_gone(memory: impl FnOnce() -> Memory) {
+    if follows() {
+        JOURNAL.lock().add_gone(memory(), current_call());
+    }
+}
+
+/// Somebody may use memory who is not seen.
+pub(crate) fn note_shared(range: Range<usize>) {
+    if follows() {
+        JOURNAL.lock().add_shared(range.start as u64..range.end as u64);
     }
 }
 
@@ -138,7 +173,7 @@ impl Drop for Running {
 /// waited for, but not for ever, since a kernel may wait for the one who asks.
 pub(crate) fn count() -> usize {
     let begin = Instant::now();
-    while races() && RUNNING.load(SeqCst) > 0 && begin.elapsed() < PATIENCE {
+    while follows() && RUNNING.load(SeqCst) > 0 && begin.elapsed() < PATIENCE {
         thread::sleep(Duration::from_millis(1));
     }
     reports::count()
@@ -154,16 +189,38 @@ pub(crate) fn part_has_run(part: &Part) {
 fn settle(is_end: bool) {
     let mut found = Vec::new();
     let mut journal = JOURNAL.lock();
-    journal.settle(&ORDER.lock(), is_end, &mut |race| reports::add(&race, &mut found));
+    journal.settle(&ORDER.lock(), checks(), is_end, &mut |finding| match finding {
+        Finding::Race(race) => reports::add(race.places(), |places| race.report(places), &mut found),
+        Finding::Misuse(one) => reports::add(one.places(), |places| one.report(places), &mut found),
+        Finding::Unwritten(one) => reports::add(one.places(), |places| one.report(places), &mut found),
+    });
     drop(journal);
+    found.iter().for_each(|report| reports::tell(report));
+}
+
+/// The process ends, and releases can still be made: says what was never released.
+pub(crate) fn look_for_leaks() {
+    if !checks().leaks || !is_of_this_process() {
+        return;
+    }
+    let mut found = Vec::new();
+    for leak in leaks::of(&live::objects_when_settled()) {
+        reports::add(leak.places(), |places| leak.report(places), &mut found);
+    }
     found.iter().for_each(|report| reports::tell(report));
 }
 
 /// The process ends: says what is left to say.
 pub(crate) fn end() {
-    if races() && is_of_this_process() {
-        settle(true);
-        let journal = JOURNAL.lock();
-        reports::end(journal.passed, journal.is_full());
+    if !checks().is_any() || !is_of_this_process() {
+        return;
     }
+    if follows() {
+        settle(true);
+    }
+    let (passed, was_full) = {
+        let journal = JOURNAL.lock();
+        (journal.passed, journal.is_full())
+    };
+    reports::end(passed, was_full);
 }

@@ -1,11 +1,10 @@
 //! What was found: each pair of places once.
 
 pub(crate) use super::report::Report;
-use super::shadow::Race;
 use crate::instruments::checks;
 use crate::instruments::complain::complain;
 use parking_lot::Mutex;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// So many are kept and said; of more only the number is told.
@@ -15,24 +14,33 @@ const MOST: usize = 1000;
 struct Found {
     places: HashSet<String>,
     all: Vec<Arc<Report>>,
+    counts: BTreeMap<&'static str, Counts>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    reported: u64,
     suppressed: u64,
 }
 
 static FOUND: Mutex<Option<Found>> = Mutex::new(None);
-/// A race was found; it is to be told if it is new.
-pub(super) fn add(race: &Race, new: &mut Vec<Arc<Report>>) {
+
+/// Something was found at these places; it is to be told if it is new.
+pub(super) fn add(places: String, report: impl FnOnce(&str) -> Report, new: &mut Vec<Arc<Report>>) {
     let mut found = FOUND.lock();
     let found = found.get_or_insert_default();
-    let report = Report::of(race);
-    let places = report.places();
-    if !found.places.insert(places.clone()) {
+    if found.places.contains(&places) {
         return;
     }
-    if checks::is_suppressed(&places) {
-        found.suppressed += 1;
+    let report = Arc::new(report(&places));
+    let is_suppressed = checks::is_suppressed(&places);
+    found.places.insert(places);
+    let counts = found.counts.entry(report.check).or_default();
+    if is_suppressed {
+        counts.suppressed += 1;
         return;
     }
-    let report = Arc::new(report);
+    counts.reported += 1;
     found.all.push(Arc::clone(&report));
     if found.all.len() <= MOST {
         new.push(report);
@@ -64,19 +72,19 @@ pub(crate) fn reset() {
 pub(super) fn end(passed: u64, was_full: bool) {
     if passed > 0 {
         complain(&format!(
-            "races: {passed} pieces of work had not run when many later ones had, and were not looked at"
+            "checks: {passed} pieces of work had not run when many later ones had, and were not looked at"
         ));
     }
     if was_full {
         complain(
-            "races: the shadow of memory was full, 512 MiB, and was emptied; some races may not have been found",
+            "checks: the shadow of memory was full, 512 MiB, and was emptied; something may not have been found",
         );
     }
-    let (count, suppressed) =
-        FOUND.lock().as_ref().map_or((0, 0), |found| (found.all.len(), found.suppressed));
-    if count + suppressed as usize > 0 {
-        complain(&format!("races: {count} reported, {suppressed} suppressed"));
+    let counts = FOUND.lock().as_ref().map_or(BTreeMap::new(), |found| found.counts.clone());
+    for (check, Counts { reported, suppressed }) in &counts {
+        complain(&format!("{check}: {reported} reported, {suppressed} suppressed"));
     }
+    let count: u64 = counts.values().map(|counts| counts.reported).sum();
     let status = checks::exit_status();
     if count > 0 && status != 0 {
         // SAFETY: what the program has written goes out first; other handlers of the end do not run.

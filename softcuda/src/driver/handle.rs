@@ -3,6 +3,7 @@
 //! A handle is a number that is never given out twice and is never an address, so a stale one, or one of another kind,
 //! is recognised instead of followed. (The measured drivers follow it, and crash.)
 
+use crate::check;
 use crate::instruments::live::{self, Source};
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -43,6 +44,7 @@ impl<T: Object> Table<T> {
         self.registered.call_once(|| live::register(self));
         let handle = NEXT.fetch_add(STEP, Ordering::Relaxed);
         let object = Arc::new(make(handle));
+        check::note_made(handle);
         self.objects.write().insert(handle, Arc::clone(&object));
         object
     }
@@ -50,7 +52,8 @@ impl<T: Object> Table<T> {
     /// Adds objects that know their handles.
     pub(crate) fn insert(&'static self, objects: impl IntoIterator<Item = (usize, Arc<T>)>) {
         self.registered.call_once(|| live::register(self));
-        self.objects.write().extend(objects);
+        let noted = objects.into_iter().inspect(|(handle, _)| check::note_made(*handle));
+        self.objects.write().extend(noted);
     }
 
     pub(crate) fn get(&self, handle: usize) -> Option<Arc<T>> {

@@ -418,7 +418,7 @@ impl Executor {
 
 /// The host knows that these are done.
 fn host_waited(tasks: &[Arc<Task>]) {
-    if check::races() {
+    if check::follows() {
         check::host_waited(tasks.iter().filter_map(|task| task.stamp()));
     }
 }

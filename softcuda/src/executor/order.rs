@@ -78,7 +78,7 @@ impl Order {
         let predecessors = self.predecessors(queue);
         let earlier = || predecessors.iter().chain(after).chain(self.barriers_of(queue));
         let before = earlier().map(|task| task.number).collect();
-        let stamp = check::races().then(|| {
+        let stamp = check::follows().then(|| {
             let stamp = check::stamp(queue.id(), earlier().filter_map(|task| task.stamp()), &work.awaits());
             work.placed(&stamp, None);
             stamp
@@ -176,7 +176,7 @@ impl Order {
                 });
             }
             let mut work = piece.work;
-            let stamp = check::races().then(|| {
+            let stamp = check::follows().then(|| {
                 let stamp = match part {
                     Some(part) => Arc::clone(part),
                     None => check::stamp_aside(
@@ -256,7 +256,7 @@ impl Order {
     /// Forgets that a finished task was its queue's last.
     fn remove_tail(&mut self, task: &Task) {
         let (group, queue) = (task.queue.group().id(), task.queue.id());
-        if check::races() {
+        if check::follows() {
             return; // what comes next follows it, however soon it has run
         }
         let Some(tails) = self.tails.get_mut(&group) else { return };

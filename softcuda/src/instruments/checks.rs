@@ -13,6 +13,12 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 pub(crate) struct Checks {
     /// Uses of the same bytes that nothing orders.
     pub(crate) races: bool,
+    /// Uses of what is no memory, not yet or not any more.
+    pub(crate) memory: bool,
+    /// Uses of what nothing has written.
+    pub(crate) uninitialised: bool,
+    /// What is never released.
+    pub(crate) leaks: bool,
 }
 
 impl Checks {
@@ -22,10 +28,22 @@ impl Checks {
         for name in text.split(',').map(str::trim) {
             match name {
                 "races" => checks.races = true,
-                _ => return Err("races".to_owned()),
+                "memory" => checks.memory = true,
+                "uninitialised" => checks.uninitialised = true,
+                "leaks" => checks.leaks = true,
+                _ => return Err("a list of races, memory, uninitialised and leaks".to_owned()),
             }
         }
         Ok(checks)
+    }
+
+    pub(crate) fn is_any(self) -> bool {
+        self != Self::default()
+    }
+
+    /// Whether it matters what work does, and in which order.
+    pub(crate) fn follow_work(self) -> bool {
+        self.races || self.memory || self.uninitialised
     }
 }
 
@@ -114,7 +132,9 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(Checks::named("races"), Ok(Checks { races: true }));
+        assert_eq!(Checks::named("races"), Ok(Checks { races: true, ..Checks::default() }));
+        let all = Checks { races: true, memory: true, uninitialised: true, leaks: true };
+        assert_eq!(Checks::named("memory, leaks,uninitialised,races"), Ok(all));
         for wrong in ["", "race", "races,", "races;races"] {
             assert!(Checks::named(wrong).is_err(), "{wrong:?}");
         }

@@ -122,8 +122,8 @@ impl Drop for Due {
     }
 }
 
-/// What lives once no release is due and nothing has changed for a while. It ends at once if nothing lives; and soon in any
-/// case, for a release may wait for the thread that asks.
+/// A line for each object that lives once no release is due and nothing has changed for a while. It ends at once if nothing lives; and
+/// soon in any case, for a release may wait for the thread that asks.
 fn lines_when_settled() -> String {
     let begun = Instant::now();
     let (mut known, mut since) = (lines(), begun);
@@ -135,6 +135,12 @@ fn lines_when_settled() -> String {
         }
     }
     known
+}
+
+/// The same, as objects.
+pub(crate) fn objects_when_settled() -> Vec<Object> {
+    lines_when_settled();
+    objects()
 }
 
 /// The process that is to say at its end what still lives then; 0 is none.

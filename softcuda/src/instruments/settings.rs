@@ -87,9 +87,9 @@ pub(crate) fn launch_blocking() -> bool {
     settings().is_some_and(|settings| settings.launch_blocking)
 }
 
-/// Whether uses of memory are looked for that nothing orders.
-pub(crate) fn checks_races() -> bool {
-    settings().is_some_and(|settings| settings.checks.races)
+/// What is looked for.
+pub(crate) fn checks() -> Checks {
+    settings().map_or(Checks::default(), |settings| settings.checks)
 }
 
 /// Whether an allocation of a graph has the address of one that the graph frees before it.

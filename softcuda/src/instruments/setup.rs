@@ -3,7 +3,7 @@
 use super::cancellation::Deferred;
 use super::complain::complain;
 use super::environment::{refuse_unknown, variable};
-use super::settings::{checks_races, settings, switch};
+use super::settings::{self, settings, switch};
 use super::{checks, fault, live, trace};
 use std::sync::OnceLock;
 
@@ -18,7 +18,7 @@ fn arrange() -> Result<(), String> {
     let _deferred = Deferred::new();
     let still = ["SOFTCUDA_FAULT", "SOFTCUDA_LEAKS", "SOFTCUDA_TRACE"].into_iter().chain(checks::VARIABLES);
     refuse_unknown(&still.collect::<Vec<_>>())?;
-    checks::arrange(checks_races())?;
+    checks::arrange(settings::checks().is_any())?;
     variable("SOFTCUDA_FAULT", (), |text| {
         fault::set(text).map_err(|why| format!("a list of faults: {why}"))
     })?;

@@ -172,6 +172,14 @@ pub extern "C" fn softcuda_check_reset() {
     reports::reset();
 }
 
+/// Looks for leaks now, as the end of the process does: what lives is reported, once for each kind and function that has
+/// made it. Nothing happens without SOFTCUDA_CHECK=leaks.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_check_leaks() {
+    ready();
+    check::look_for_leaks();
+}
+
 fn report(number: usize, text: impl FnOnce(&Report) -> String) -> *const c_char {
     let Some(report) = reports::get(number) else { return std::ptr::null() };
     let text = CString::new(text(&report)).unwrap_or_default();

@@ -747,6 +747,7 @@ unsafe extern "C" {
     fn softcuda_check_report();
     fn softcuda_check_json();
     fn softcuda_check_reset();
+    fn softcuda_check_leaks();
     fn softcuda_live_objects();
     fn softcuda_live();
     fn softcuda_live_bytes();
@@ -1491,7 +1492,7 @@ pub(super) static FUNCTIONS: [Function; 723] = [
 
 /// That of each control function, in the order of `CONTROLS`.
 #[rustfmt::skip] // one a line
-pub(super) static CONTROL_FUNCTIONS: [Function; 26] = [
+pub(super) static CONTROL_FUNCTIONS: [Function; 27] = [
     Function(softcuda_version as *const c_void),
     Function(softcuda_message as *const c_void),
     Function(softcuda_fault_set as *const c_void),
@@ -1506,6 +1507,7 @@ pub(super) static CONTROL_FUNCTIONS: [Function; 26] = [
     Function(softcuda_check_report as *const c_void),
     Function(softcuda_check_json as *const c_void),
     Function(softcuda_check_reset as *const c_void),
+    Function(softcuda_check_leaks as *const c_void),
     Function(softcuda_live_objects as *const c_void),
     Function(softcuda_live as *const c_void),
     Function(softcuda_live_bytes as *const c_void),

@@ -59,6 +59,7 @@ pub(crate) fn cuInit(Flags: u32) -> Answer {
 fn watch_exit() -> Answer {
     extern "C" fn at_exit() {
         live::report();
+        check::look_for_leaks();
         STATE.store(EXITED, Ordering::Release);
         executor::stop();
         check::end();

@@ -293,6 +293,11 @@ impl Function {
         job.run(program).map_err(|fault| *fault)
     }
 
+    /// The file and line that a line of the text comes from, if `.loc` says.
+    pub fn source(&self, line: u32) -> Option<String> {
+        self.sources.find(line)
+    }
+
     /// The instructions that a page's marks name.
     pub fn spots(&self, marks: &Marks) -> Vec<Spot> {
         let mut ops: Vec<u32> = marks.ops().collect();

@@ -58,29 +58,29 @@ const KERNELS: &CStr = c"
 const SIZE: u64 = 1024;
 
 /// A program, as it is or mended.
-struct Program {
-    cu: Library,
-    mended: bool,
+pub(crate) struct Program {
+    pub(crate) cu: Library,
+    pub(crate) mended: bool,
 }
 
 impl Program {
-    fn allocate(&self, size: u64) -> u64 {
+    pub(crate) fn allocate(&self, size: u64) -> u64 {
         let mut pointer = 0;
         self.ok("cuMemAlloc_v2", &[at(&mut pointer), size]);
         pointer
     }
 
     #[track_caller]
-    fn ok(&self, name: &str, arguments: &[u64]) {
+    pub(crate) fn ok(&self, name: &str, arguments: &[u64]) {
         assert_eq!(self.cu.call(name, arguments), 0, "{name}");
     }
 
-    fn kernel(&self, name: &CStr) -> u64 {
+    pub(crate) fn kernel(&self, name: &CStr) -> u64 {
         function(&self.cu, KERNELS, name)
     }
 
     /// 256 threads.
-    fn launch(&self, function: u64, stream: u64, arguments: &[u64]) {
+    pub(crate) fn launch(&self, function: u64, stream: u64, arguments: &[u64]) {
         let pointers: Vec<u64> =
             arguments.iter().map(|argument| std::ptr::from_ref(argument) as u64).collect();
         let shape = [function, 1, 1, 1, 256, 1, 1, 0, stream, first(&pointers)];
@@ -97,11 +97,11 @@ impl Program {
         assert_eq!(launch(f, a, b, c, d, e, g, h, stream, parameters, 0), 0);
     }
 
-    fn fill(&self, place: u64, size: u64, stream: u64) {
+    pub(crate) fn fill(&self, place: u64, size: u64, stream: u64) {
         self.ok("cuMemsetD8Async", &[place, 1, size, stream]);
     }
 
-    fn copy(&self, to: u64, from: u64, size: u64, stream: u64) {
+    pub(crate) fn copy(&self, to: u64, from: u64, size: u64, stream: u64) {
         self.ok("cuMemcpyAsync", &[to, from, size, stream]);
     }
 
@@ -119,12 +119,12 @@ impl Program {
         }
     }
 
-    fn streams(&self) -> [u64; 2] {
+    pub(crate) fn streams(&self) -> [u64; 2] {
         [free_stream(&self.cu), free_stream(&self.cu)]
     }
 
     /// The reports, when all work is done. A program that uses memory too early may have lost its context.
-    fn reports(&self) -> Vec<String> {
+    pub(crate) fn reports(&self) -> Vec<String> {
         for device in 0..2u64 {
             let (mut context, mut active, mut flags) = (0u64, 0i32, 0u32);
             let state = [device, at(&mut flags), at(&mut active)];
@@ -150,11 +150,17 @@ fn planted(name: &str, words: &[&str], body: fn(&Program)) {
 
 #[track_caller]
 fn planted_on(devices: &str, name: &str, words: &[&str], body: fn(&Program)) {
+    planted_for("races", devices, name, words, body);
+}
+
+/// The same for another check.
+#[track_caller]
+pub(crate) fn planted_for(check: &str, devices: &str, name: &str, words: &[&str], body: fn(&Program)) {
     let schedules = [("eager", "0"), ("lazy", "0"), ("in-order", "0"), ("seeded", "1"), ("seeded", "2")];
     for (schedule, seed) in schedules {
         for mended in [false, true] {
             let variables = [
-                ("SOFTCUDA_CHECK", "races"),
+                ("SOFTCUDA_CHECK", check),
                 ("SOFTCUDA_SCHEDULE", schedule),
                 ("SOFTCUDA_SEED", seed),
                 ("SOFTCUDA_DEVICES", devices),
@@ -580,11 +586,17 @@ fn what_becomes_of_reports() {
     }
 }
 
-/// Random programs of fills, events and waits, of which a search says what is ordered.
+/// Random programs of fills, copies, graphs, frees, events and waits, of which a search says what is ordered. `RACES_RANDOM_PROGRAMS`
+/// says how many there are under each schedule, 300 if nothing is said.
 mod random {
-    use super::{LEGACY, PER_THREAD, Program, at, event, free_stream, stream, text};
+    use super::{
+        LEGACY, PER_THREAD, Program, at, event, free_stream, graph, instantiate, launch, memset_node,
+        memset_params, stream, text,
+    };
+    use crate::common::graphs::{destroy, destroy_exec};
     use crate::common::{alone, with_context};
     use std::ffi::c_char;
+    use std::ops::Range;
 
     /// Numbers that look random; the same in every run.
     pub(super) struct Random(u64);
@@ -596,14 +608,30 @@ mod random {
             self.0 ^= self.0 << 17;
             self.0 % end
         }
+
+        /// Some words of memory.
+        fn range(&mut self) -> Range<u64> {
+            let start = self.below(16) * 4;
+            start..start + (1 + self.below(4)) * 4
+        }
     }
 
-    /// A fill, a record or a wait: the stream, and all that comes before it, as a bit each.
+    /// Bytes that are used.
+    struct Use {
+        /// Which memory: 0 is that of the program, others come from the pool.
+        memory: u64,
+        range: Range<u64>,
+        writes: bool,
+    }
+
+    /// A piece of work: what comes before it, as a bit each.
     struct Piece {
-        stream: usize,
-        before: u64,
-        /// Of a fill: its number among all of the process, and its bytes.
-        fill: Option<(u64, u64, u64)>,
+        /// `None` for a node of a graph.
+        stream: Option<usize>,
+        before: u128,
+        /// The number of the call's first operation that uses memory.
+        operation: u64,
+        uses: Vec<Use>,
     }
 
     struct Model<'p> {
@@ -613,83 +641,182 @@ mod random {
         events: [(u64, Option<usize>); 3],
         pieces: Vec<Piece>,
         /// What the host has waited for.
-        waited: u64,
+        waited: u128,
+        /// Operations of all of the process that use memory.
+        operations: &'p mut u64,
+        /// Memory of the pool that is not freed, by its number.
+        pooled: Vec<(u64, u64)>,
+        allocations: u64,
+        /// Whether work runs in the order of the calls: only then nothing runs into memory that is freed too early.
+        frees: bool,
     }
 
     const FREE: usize = 3;
 
     impl Model<'_> {
         /// The pieces of the streams of which a condition holds.
-        fn of(&self, is: impl Fn(usize) -> bool) -> u64 {
-            let pieces = self.pieces.iter().enumerate().filter(|(_, piece)| is(piece.stream));
+        fn of(&self, is: impl Fn(usize) -> bool) -> u128 {
+            let pieces = self.pieces.iter().enumerate().filter(|(_, piece)| piece.stream.is_some_and(&is));
             pieces.fold(0, |all, (number, piece)| all | 1 << number | piece.before)
         }
 
-        fn add(&mut self, stream: usize, after: Option<usize>, fill: Option<(u64, u64, u64)>) {
+        fn with(&self, piece: usize) -> u128 {
+            1 << piece | self.pieces[piece].before
+        }
+
+        fn push(&mut self, stream: Option<usize>, before: u128, uses: Vec<Use>) {
+            let operation = *self.operations;
+            self.pieces.push(Piece { stream, before, operation, uses });
+        }
+
+        fn add(&mut self, stream: usize, after: Option<usize>, uses: Vec<Use>) {
             let follows = |other: usize| match stream {
                 0 => other < FREE,
                 1 | 2 => other == stream || other == 0,
                 _ => other == stream,
             };
-            let mut before = self.of(follows) | self.waited;
-            before |= after.map_or(0, |piece| 1 << piece | self.pieces[piece].before);
-            self.pieces.push(Piece { stream, before, fill });
+            let before = self.of(follows) | self.waited | after.map_or(0, |piece| self.with(piece));
+            *self.operations += u64::from(!uses.is_empty());
+            self.push(Some(stream), before, uses);
         }
 
-        fn step(&mut self, random: &mut Random, fills: &mut u64, memory: u64) {
+        /// A graph of fills, each behind some of those before it, is launched.
+        fn launch_graph(&mut self, random: &mut Random, stream: usize, memory: u64) {
+            let p = self.program;
+            let graph = graph(&p.cu);
+            self.add(stream, None, Vec::new());
+            let (begin, first) = (self.pieces.len() - 1, *self.operations + 1);
+            let (mut nodes, mut all): (Vec<(u64, usize)>, u128) = (Vec::new(), self.with(begin));
+            for _ in 0..1 + random.below(4) {
+                let range = random.range();
+                let earlier: Vec<(u64, usize)> =
+                    nodes.iter().filter(|_| random.below(2) == 0).copied().collect();
+                let handles: Vec<u64> = earlier.iter().map(|(node, _)| *node).collect();
+                let params = memset_params(memory + range.start, 1, 4, (range.end - range.start) / 4);
+                let node = memset_node(&p.cu, graph, &handles, &params);
+                let before = earlier.iter().fold(self.with(begin), |all, (_, piece)| all | self.with(*piece));
+                *self.operations += 1;
+                let uses = vec![Use { memory: 0, range, writes: true }];
+                self.pieces.push(Piece { stream: None, before, operation: first, uses });
+                nodes.push((node, self.pieces.len() - 1));
+                all |= self.with(self.pieces.len() - 1);
+            }
+            let exec = instantiate(&p.cu, graph);
+            launch(&p.cu, exec, self.streams[stream]);
+            destroy_exec(&p.cu, exec);
+            destroy(&p.cu, graph);
+            self.push(Some(stream), all, Vec::new());
+        }
+
+        /// Memory begins, and the host waits for that; or what there is is used, or freed.
+        fn use_pool(&mut self, random: &mut Random, stream: usize) {
+            let (p, handle) = (self.program, self.streams[stream]);
+            let of_all = |number| vec![Use { memory: number, range: 0..64, writes: true }];
+            match (self.pooled.pop(), random.below(3)) {
+                (None, _) => {
+                    let mut pointer = 0u64;
+                    p.ok("cuMemAllocAsync", &[at(&mut pointer), 64, handle]);
+                    self.allocations += 1;
+                    self.add(stream, None, of_all(self.allocations));
+                    // Memory that was freed in another stream may come again, and then waits for that.
+                    p.ok("cuCtxSynchronize", &[]);
+                    self.waited |= self.of(|_| true);
+                    self.pooled.push((self.allocations, pointer));
+                }
+                (Some((number, pointer)), 0) => {
+                    p.ok("cuMemFreeAsync", &[pointer, handle]);
+                    self.add(stream, None, of_all(number));
+                }
+                (Some((number, pointer)), _) => {
+                    let range = random.range();
+                    p.ok("cuMemsetD8Async", &[pointer + range.start % 32, 1, 4, handle]);
+                    let start = range.start % 32;
+                    self.add(
+                        stream,
+                        None,
+                        vec![Use { memory: number, range: start..start + 4, writes: true }],
+                    );
+                    self.pooled.push((number, pointer));
+                }
+            }
+        }
+
+        fn wait_for(&mut self, stream: usize) {
+            self.waited |= self.of(|other| other == stream || stream == 0 && other < FREE);
+        }
+
+        fn step(&mut self, random: &mut Random, memory: u64) {
             let (stream, one) = (random.below(5) as usize, random.below(3) as usize);
             let (handle, (event, recorded)) = (self.streams[stream], self.events[one]);
             let p = self.program;
-            match random.below(12) {
+            match random.below(16) {
                 0 | 1 => {
                     p.ok("cuEventRecord", &[event, handle]);
-                    self.add(stream, None, None);
+                    self.add(stream, None, Vec::new());
                     self.events[one].1 = Some(self.pieces.len() - 1);
                 }
                 2..=4 => {
                     p.ok("cuStreamWaitEvent", &[handle, event, 0]);
                     if recorded.is_some() {
-                        self.add(stream, recorded, None);
+                        self.add(stream, recorded, Vec::new());
                     }
                 }
                 5 if random.below(3) == 0 => {
                     p.ok("cuStreamSynchronize", &[handle]);
-                    self.waited |= self.of(|other| other == stream || stream == 0 && other < FREE);
+                    self.wait_for(stream);
                 }
                 5 if random.below(3) == 0 => {
                     p.ok("cuEventSynchronize", &[event]);
-                    self.waited |= recorded.map_or(0, |piece| 1 << piece | self.pieces[piece].before);
+                    self.waited |= recorded.map_or(0, |piece| self.with(piece));
                 }
                 5 if random.below(4) == 0 => {
                     p.ok("cuCtxSynchronize", &[]);
                     self.waited |= self.of(|_| true);
                 }
+                6..=8 => {
+                    let (to, from) = (random.range(), random.range());
+                    let size = (to.end - to.start).min(from.end - from.start);
+                    p.copy(memory + to.start, memory + from.start, size, handle);
+                    let used = |start, writes| Use { memory: 0, range: start..start + size, writes };
+                    self.add(stream, None, vec![used(from.start, false), used(to.start, true)]);
+                }
+                9 => self.launch_graph(random, stream, memory),
+                10 | 11 if self.frees => self.use_pool(random, stream),
                 _ => {
-                    let (start, size) = (random.below(16) * 4, (1 + random.below(4)) * 4);
+                    let range = random.range();
                     let (name, unit) =
                         [("cuMemsetD8Async", 1), ("cuMemsetD16Async", 2), ("cuMemsetD32Async", 4)][one];
-                    p.ok(name, &[memory + start, 7, size / unit, handle]);
-                    *fills += 1;
-                    self.add(stream, None, Some((*fills, start, start + size)));
+                    p.ok(name, &[memory + range.start, 7, (range.end - range.start) / unit, handle]);
+                    self.add(stream, None, vec![Use { memory: 0, range, writes: true }]);
                 }
             }
         }
 
-        /// The fills that share bytes and have no order.
+        /// The pairs of calls that share bytes, one of them writing, and have no order.
         fn races(&self) -> Vec<(u64, u64)> {
+            let conflict = |one: &Use, two: &Use| {
+                one.memory == two.memory
+                    && (one.writes || two.writes)
+                    && one.range.start < two.range.end
+                    && two.range.start < one.range.end
+            };
             let mut races = Vec::new();
             for (number, later) in self.pieces.iter().enumerate() {
                 for (earlier, other) in self.pieces[..number].iter().enumerate() {
-                    if let (Some(one), Some(two)) = (other.fill, later.fill)
-                        && one.1 < two.2
-                        && two.1 < one.2
-                        && later.before >> earlier & 1 == 0
-                    {
-                        races.push((one.0, two.0));
+                    let meet = other.uses.iter().any(|one| later.uses.iter().any(|two| conflict(one, two)));
+                    if meet && later.before >> earlier & 1 == 0 {
+                        races.push((other.operation, later.operation));
                     }
                 }
             }
             races
+        }
+
+        /// The number by which the model knows an operation: that of the first one of its call.
+        fn known(&self, operation: u64) -> u64 {
+            let numbers =
+                self.pieces.iter().filter(|piece| !piece.uses.is_empty()).map(|piece| piece.operation);
+            numbers.filter(|number| *number <= operation).max().unwrap_or(0)
         }
     }
 
@@ -708,32 +835,53 @@ mod random {
         pairs
     }
 
-    fn run(seed: u64) {
+    fn run(seed: u64, programs: u64, frees: bool) {
         let p = Program { cu: with_context(), mended: false };
-        let (mut random, mut fills, mut memory, mut with_races) = (Random(seed), 0, 0u64, 0);
+        let (mut random, mut operations, mut memory, mut with_races) = (Random(seed), 0u64, 0u64, 0);
         p.ok("cuMemAlloc_v2", &[at(&mut memory), 128]);
         let created = [stream(&p.cu), free_stream(&p.cu), free_stream(&p.cu)];
         let streams = [LEGACY, PER_THREAD, created[0], created[1], created[2]];
-        for _ in 0..300 {
+        for number in 0..programs {
             let events = [(); 3].map(|()| (event(&p.cu), None));
-            let mut model = Model { program: &p, streams, events, pieces: Vec::new(), waited: 0 };
+            let mut model = Model {
+                program: &p,
+                streams,
+                events,
+                pieces: Vec::new(),
+                waited: 0,
+                operations: &mut operations,
+                pooled: Vec::new(),
+                allocations: 0,
+                frees,
+            };
             for _ in 0..3 + random.below(12) {
-                model.step(&mut random, &mut fills, memory);
+                model.step(&mut random, memory);
             }
             let (expected, found) = (model.races(), reported(&p));
-            assert_eq!(found.is_empty(), expected.is_empty(), "{expected:?} {found:?}");
-            assert!(found.iter().all(|pair| expected.contains(pair)), "{found:?} of {expected:?}");
-            with_races += u32::from(!expected.is_empty());
+            let found: Vec<_> =
+                found.iter().map(|(one, two)| (model.known(*one), model.known(*two))).collect();
+            assert_eq!(found.is_empty(), expected.is_empty(), "program {number}: {expected:?} {found:?}");
+            assert!(found.iter().all(|pair| expected.contains(pair)), "{number}: {found:?} of {expected:?}");
+            with_races += u64::from(!expected.is_empty());
+            for (_, pointer) in std::mem::take(&mut model.pooled) {
+                p.ok("cuMemFreeAsync", &[pointer, streams[4]]);
+                operations += 1;
+            }
+            p.ok("cuCtxSynchronize", &[]);
+            p.cu.call("softcuda_check_reset", &[]);
             events.iter().for_each(|(event, _)| p.ok("cuEventDestroy_v2", &[*event]));
         }
-        assert!((50..250).contains(&with_races), "{with_races} of 300");
+        assert!((programs / 6..programs * 19 / 20).contains(&with_races), "{with_races} of {programs}");
     }
 
     #[test]
     fn random_programs_under_each_schedule() {
+        let programs = std::env::var("RACES_RANDOM_PROGRAMS");
+        let programs = programs.map_or(300, |text| text.parse().expect("a number of programs"));
         for (schedule, seed) in [("eager", 11), ("lazy", 12), ("in-order", 13), ("seeded", 14)] {
             let variables = [("SOFTCUDA_CHECK", "races"), ("SOFTCUDA_SCHEDULE", schedule)];
-            alone("random::random_programs_under_each_schedule", &variables, || run(seed));
+            let frees = schedule == "in-order";
+            alone("random::random_programs_under_each_schedule", &variables, || run(seed, programs, frees));
         }
     }
 }

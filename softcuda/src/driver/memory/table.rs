@@ -64,6 +64,8 @@ pub(crate) struct Allocation {
     /// What other processes are told of it.
     told: Mutex<Option<Entry>>,
     state: AtomicU8,
+    /// The driver function that made it, where somebody checks.
+    made: &'static str,
 }
 
 /// Nobody has set whether synchronous operations wait.
@@ -135,8 +137,8 @@ impl Allocation {
         let sync_operations = AtomicU8::new(UNSET);
         let state =
             AtomicU8::new(if matches!(kind, Kind::Pooled(_) | Kind::Graph(_)) { PROMISED } else { USABLE });
-        let told = Mutex::new(None);
-        Self { address, size, bytes, kind, pages: None, owner, id, sync_operations, told, state }
+        let (told, made) = (Mutex::new(None), check::current_call());
+        Self { address, size, bytes, kind, pages: None, owner, id, sync_operations, told, state, made }
     }
 
     /// Where `size` bytes at a device pointer are; refuses what is not wholly inside.
@@ -186,13 +188,26 @@ impl Allocation {
             Kind::Reserved(_) => live::ADDRESS_RANGE,
             Kind::Device(_) | Kind::Graph(_) | Kind::Opened(_) => live::DEVICE_MEMORY,
         };
-        Memory { what, start: self.address as u64, size: self.size as u64 }
+        let (start, size) = (self.address as u64, self.size as u64);
+        Memory { what, start, size, made: self.made, is_all_seen: self.is_all_seen() }
+    }
+
+    /// Whether everything that is done to it is seen: the host cannot, and no other process does.
+    fn is_all_seen(&self) -> bool {
+        let is_seen = match &self.kind {
+            Kind::Device(_) => true,
+            Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Device(_)),
+            Kind::Graph(memory) => !memory.is_managed(),
+            _ => false,
+        };
+        is_seen && self.told.lock().is_none()
     }
 
     /// Others may have had the addresses before. That memory of pools and graphs begins is work, which says so itself.
     fn note_begin(&self) {
+        check::note_made(self.address);
         if !matches!(self.kind, Kind::Pooled(_) | Kind::Graph(_)) {
-            check::note_new(self.address..self.address + self.size);
+            check::note_new(|| self.checked());
         }
     }
 
@@ -297,6 +312,7 @@ impl Allocation {
         let mut told = self.told.lock();
         if told.is_none() {
             *told = tell();
+            check::note_shared(self.address..self.address + self.size);
         }
         told.as_ref().map(Entry::handle)
     }
@@ -462,6 +478,10 @@ pub(crate) fn remove(address: usize, wanted: impl Fn(&Kind) -> bool) -> Option<A
         return None;
     }
     let allocation = table.remove(&address)?;
+    // That memory of pools ends is work, which says so itself.
+    if !allocation.is_pooled() {
+        check::note_gone(|| allocation.checked());
+    }
     LEAVING.write().insert(allocation.id, Arc::clone(&allocation));
     lend(std::slice::from_ref(&allocation));
     Some(allocation)

@@ -1,7 +1,7 @@
 //! An operation to whoever checks: what it does to memory, and its place in the order.
 
 use super::Action;
-use crate::check::access::Described;
+use crate::check::access::{Described, Misuse};
 use crate::check::{self, Entry, Running, Stamp, Used};
 use crate::driver::context::Activation;
 use crate::executor::{Turn, WorkKind};
@@ -28,7 +28,8 @@ impl Checked {
         action.gives(&mut given);
         given.into_iter().for_each(|address| check::writes_value(address, stamp));
         let (what, kernel) = (action.name(), action.kernel().to_owned());
-        let is_of_interest = !kernel.is_empty() || !used.ranges.is_empty();
+        let is_of_interest =
+            !kernel.is_empty() || !used.ranges.is_empty() || !used.moves.is_empty() || used.is_unseen;
         let described = Described { what, kernel, stream, node, device };
         let entry = is_of_interest.then(|| check::note(described, stamp, used));
         Self { stamp: Arc::clone(stamp), entry }
@@ -47,8 +48,9 @@ impl Checked {
         }
     }
 
-    /// It is not done, because something went wrong: what it would have done is known from the call, but of a kernel.
-    pub(super) fn give_up(&self) {
-        self.entry.iter().for_each(|entry| check::has_run(entry, Used::default()));
+    /// It is not done, because something went wrong, with it or before: what it would have done is known from the call, but of a kernel.
+    pub(super) fn give_up(&self, misuse: Option<&Misuse>) {
+        let more = || Used { misuse: misuse.cloned(), ..Used::default() };
+        self.entry.iter().for_each(|entry| check::has_run(entry, more()));
     }
 }

@@ -7,7 +7,7 @@ use crate::abi::sys::{
     CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUmemorytype, CUresult,
 };
 use crate::check::Used;
-use crate::check::access::Kind;
+use crate::check::access::{Kind, Moved};
 use crate::driver::context::Activation;
 use crate::driver::memory::span::{Access, Span};
 use crate::executor::{Turn, WorkKind};
@@ -217,6 +217,25 @@ impl Copy {
     }
 }
 
+impl Copy {
+    /// What goes from where to where, rows that follow each other on both sides as one.
+    fn move_rows(&self, used: &mut Used) {
+        let address = |side: &Side, row: *mut u8| {
+            (side.span.address() + (row as usize - side.span.bytes() as usize)) as u64
+        };
+        let width = self.extent.width as u64;
+        for (to, from) in self.to.rows(self.extent).zip(self.from.rows(self.extent)) {
+            let (to, from) = (address(&self.to, to), address(&self.from, from));
+            match used.moves.last_mut() {
+                Some(last) if last.to + last.size == to && last.from + last.size == from => {
+                    last.size += width
+                }
+                _ => used.moves.push(Moved { from, to, size: width }),
+            }
+        }
+    }
+}
+
 impl Action for Copy {
     fn name(&self) -> &'static str {
         "a copy"
@@ -233,6 +252,10 @@ impl Action for Copy {
 
     /// Row by row: what lies between them is not copied.
     fn uses(&self, used: &mut Used) {
+        if let (Some(from), Some(to)) = (self.from.span.checked(), self.to.span.checked()) {
+            used.memory.extend([from, to]);
+            return self.move_rows(used);
+        }
         for (side, kind) in [(&self.from, Kind::Read), (&self.to, Kind::Write)] {
             side.use_rows(used, self.extent, kind);
         }

@@ -9,7 +9,8 @@ use crate::abi::sys::{
     CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_TIMEOUT,
     CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
 };
-use crate::check::{self, Used};
+use crate::check::Used;
+use crate::check::access::{Misuse, Site};
 use crate::driver::condition::{self, Condition};
 use crate::driver::context::{self, Activation};
 use crate::driver::device::attributes::value;
@@ -21,7 +22,7 @@ use crate::driver::space::window;
 use crate::executor::{Turn, WorkKind};
 use crate::instruments::complain::complain;
 use crate::instruments::settings::{bounds_are_wide, kernel_budget};
-use crate::ptx::{self, Fault, FaultKind, Host, Region, Watch};
+use crate::ptx::{self, Fault, FaultKind, Function, Host, Region, Watch};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -55,14 +56,18 @@ impl Action for Launch {
         }
     }
 
+    /// What a native kernel does nobody sees.
+    fn uses(&self, used: &mut Used) {
+        used.is_unseen = self.kernel.kernel().native.is_some();
+    }
+
     fn run(&self, context: &Arc<Activation>, turn: &Turn<'_>) {
         self.launch(context, turn, None);
     }
 
     fn run_checked(&self, context: &Arc<Activation>, turn: &Turn<'_>) -> Used {
         let watch = Watch::default();
-        let memory = self.launch(context, turn, Some(&watch));
-        let mut used = Used { memory, ..Used::default() };
+        let mut used = self.launch(context, turn, Some(&watch));
         if let Some(engine) = &self.kernel.code().engine {
             let function = &engine.functions()[self.kernel.index];
             watch.each(|page, how, marks| {
@@ -74,19 +79,14 @@ impl Action for Launch {
 }
 
 impl Launch {
-    /// Does it; answers the allocations that it has used.
-    fn launch(
-        &self,
-        context: &Arc<Activation>,
-        turn: &Turn<'_>,
-        watch: Option<&Watch>,
-    ) -> Vec<check::access::Memory> {
+    /// Does it; answers the allocations that it has used, and what went wrong.
+    fn launch(&self, context: &Arc<Activation>, turn: &Turn<'_>, watch: Option<&Watch>) -> Used {
         let (kernel, shape) = (self.kernel.kernel(), self.shape);
         if let Some(native) = &kernel.native {
             native.run(shape.grid, shape.block, shape.shared, &self.arguments);
-            return Vec::new();
+            return Used::default();
         }
-        let Some(engine) = &self.kernel.code().engine else { return Vec::new() };
+        let Some(engine) = &self.kernel.code().engine else { return Used::default() };
         let memory = Memory {
             context,
             turn,
@@ -110,20 +110,43 @@ impl Launch {
             watch,
             ..ptx::Launch::new(&memory)
         };
-        if let Err(fault) = engine.functions()[self.kernel.index].launch(&launch) {
-            end_with(fault, context);
+        let function = &engine.functions()[self.kernel.index];
+        let mut used = Used::default();
+        if let Err(fault) = function.launch(&launch) {
+            let fault = end_with(fault, context);
+            used.misuse = watch.and_then(|_| misuse(&fault, function));
         }
-        if watch.is_none() {
-            return Vec::new();
+        if watch.is_some() {
+            let held = memory.held.into_inner();
+            used.memory = held.values().map(|allocation| allocation.checked()).collect();
         }
-        memory.held.into_inner().values().map(|allocation| allocation.checked()).collect()
+        used
     }
 }
 
+/// A fault to whoever checks; `None` if it is none of memory.
+fn misuse(fault: &Fault, function: &Function) -> Option<Misuse> {
+    let what = match fault.kind {
+        FaultKind::IllegalAddress => "an illegal address",
+        FaultKind::MisalignedAddress => "a misaligned address",
+        FaultKind::NotInCluster => "shared memory of no block",
+        FaultKind::StackOverflow => "more than the stack",
+        _ => return None,
+    };
+    let site = Site {
+        line: fault.line,
+        source: function.source(fault.line),
+        instruction: fault.instruction.clone(),
+        block: fault.block,
+        thread: fault.thread,
+    };
+    Some(Misuse { what: what.to_owned(), text: fault.to_string(), address: fault.address, site: Some(site) })
+}
+
 /// The kernel has gone wrong, and the context with it. One that was cancelled has lost its context before.
-fn end_with(mut fault: Fault, context: &Arc<Activation>) {
+fn end_with(mut fault: Fault, context: &Arc<Activation>) -> Fault {
     if fault.kind == FaultKind::Cancelled {
-        return;
+        return fault;
     }
     if let (FaultKind::IllegalAddress, Some(address)) = (fault.kind, fault.address)
         && !["shared", "local", "param"].iter().any(|space| fault.instruction.contains(space))
@@ -132,6 +155,7 @@ fn end_with(mut fault: Fault, context: &Arc<Activation>) {
     }
     complain(&fault.to_string());
     context::lose_all(context, answer(&fault));
+    fault
 }
 
 fn answer(fault: &Fault) -> CUresult {

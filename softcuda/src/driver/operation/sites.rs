@@ -24,11 +24,13 @@ impl KernelSites {
         let kind = match how {
             Use::Read => Kind::Read,
             Use::Write => Kind::Write,
-            Use::Atomic => Kind::Atomic,
+            Use::Atomic | Use::Update => Kind::Atomic,
             Use::AtomicRead => Kind::AtomicRead,
         };
         let spots = function.spots(&marks);
-        Touched { page, kind, bits: Bits::map(&marks.bits), sites: Arc::new(Self { marks, spots, block }) }
+        let reads = !matches!(how, Use::Write | Use::Atomic);
+        let bits = Bits::map(&marks.bits);
+        Touched { page, kind, bits, reads, sites: Arc::new(Self { marks, spots, block }) }
     }
 }
 

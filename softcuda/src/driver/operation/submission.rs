@@ -5,6 +5,7 @@ use super::checked::Checked;
 use super::event::{Record, Wait};
 use crate::abi::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUresult};
 use crate::check::Stamp;
+use crate::check::access::Misuse;
 use crate::driver::context::{self, Activation};
 use crate::driver::memory::pool;
 use crate::driver::memory::span::{Access, Span};
@@ -93,7 +94,8 @@ impl Work for Submission {
 
     fn run(self: Box<Self>, turn: &Turn<'_>) -> Outcome {
         let action = self.operation.action();
-        match self.context.fault().and_then(|()| self.check()) {
+        let checked = self.context.fault().map_err(|fault| (fault, None)).and_then(|()| self.check());
+        match checked {
             Ok(()) => {
                 let device = self.context.device();
                 action.accesses(&mut |access| access.span.arrive(device, access.writes));
@@ -105,9 +107,9 @@ impl Work for Submission {
                     self.has_broken(action.name());
                 }
             }
-            Err(fault) => {
+            Err((fault, misuse)) => {
                 action.give_up(fault);
-                self.checked.iter().for_each(Checked::give_up);
+                self.checked.iter().for_each(|checked| checked.give_up(misuse.as_deref()));
             }
         }
         Outcome::Finished
@@ -124,7 +126,7 @@ impl Submission {
 
     /// Refuses memory that is not allocated at this point of the order, or not for this stream: that is the sticky error
     /// of an illegal access.
-    fn check(&self) -> Result<(), CUresult> {
+    fn check(&self) -> Result<(), (CUresult, Option<Box<Misuse>>)> {
         let name = self.operation.action().name();
         let unallocated = self.find(|access| !access.span.is_allocated());
         let elsewhere = || self.find(|access| !access.span.is_attached_to(self.queue));
@@ -137,22 +139,24 @@ impl Submission {
             self.find(|access| self.lent.contains(&access.span.address()) && !is_lent(access.span))
         };
         let unreachable = || self.find(|access| !access.span.is_reachable(access.writes));
-        let (message, fault) = if let Some(span) = unallocated {
-            (self.illegal(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
+        let illegal = CUDA_ERROR_ILLEGAL_ADDRESS;
+        let (what, text, span, fault) = if let Some(span) = unallocated {
+            ("memory that is not allocated", self.illegal(name, span), span, illegal)
         } else if let Some(span) = elsewhere() {
-            (self.detached(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
+            ("memory that is attached elsewhere", self.detached(name, span), span, illegal)
         } else if let Some(span) = forbidden() {
-            (self.forbidden(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
+            ("memory without access to it", self.forbidden(name, span), span, illegal)
         } else if let Some(span) = closed() {
-            (self.closed(name, span), CUDA_ERROR_LAUNCH_FAILED)
+            ("memory without access to it any more", self.closed(name, span), span, CUDA_ERROR_LAUNCH_FAILED)
         } else if let Some(span) = unreachable() {
-            (self.unreachable(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
+            ("memory that the host has unmapped", self.unreachable(name, span), span, illegal)
         } else {
             return Ok(());
         };
-        complain(&message);
+        complain(&text);
         context::lose_all(&self.context, fault);
-        Err(fault)
+        let address = Some(span.address() as u64);
+        Err((fault, Some(Box::new(Misuse { what: what.to_owned(), text, address, site: None }))))
     }
 
     /// The first memory of which something is true.

@@ -110,7 +110,7 @@ impl Stream {
             LEGACY => (Arc::clone(context.legacy_stream()), Kind::Legacy),
             _ => (own_stream(&context), Kind::PerThread),
         };
-        if check::races() {
+        if check::follows() {
             let name = if kind == Kind::Legacy {
                 "the legacy default stream"
             } else {
@@ -128,7 +128,7 @@ impl Stream {
 
     fn new(handle: usize, kind: Kind, priority: i32, context: Arc<Activation>) -> Self {
         let queue = Queue::new(context.queues(), kind.coupling(), priority);
-        if handle != 0 && check::races() {
+        if handle != 0 && check::follows() {
             check::streams::set(queue.id(), format!("stream {handle:#x}"));
         }
         Self { handle, kind, queue, context }

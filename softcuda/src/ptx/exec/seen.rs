@@ -25,13 +25,15 @@ pub enum Use {
     Read,
     /// Plain stores.
     Write,
-    /// Atomic operations; stores that are volatile, relaxed, or order others.
+    /// Atomic operations that compute with what is there.
+    Update,
+    /// Stores that are volatile, relaxed, or order others; atomic exchanges.
     Atomic,
     /// Such loads.
     AtomicRead,
 }
 
-const USES: [Use; 4] = [Use::Read, Use::Write, Use::Atomic, Use::AtomicRead];
+const USES: [Use; 5] = [Use::Read, Use::Write, Use::Update, Use::Atomic, Use::AtomicRead];
 
 /// Where a kernel was when it used memory: an index of its instructions, and a thread.
 #[derive(Clone, Copy, Default)]
@@ -78,6 +80,8 @@ pub(super) struct Seen {
     last: Option<(u64, u32)>,
     /// Regions that were asked for, and whether their use is noted.
     regions: Vec<(Region, bool)>,
+    /// By the indices of instructions, as far as they were met: what these do, which their text says.
+    uses: Vec<Option<Use>>,
 }
 
 // SAFETY: regions are addresses, which the host keeps until the launch returns; only the launch follows them.
@@ -141,7 +145,8 @@ fn use_of(text: &str) -> Use {
     let strong = ["volatile", "relaxed", "acquire", "release", "mmio"];
     let is_strong = || text.split('.').any(|part| strong.contains(&part));
     match text.split('.').next().unwrap_or_default() {
-        "atom" | "red" => Use::Atomic,
+        "atom" if text.contains(".exch") => Use::Atomic,
+        "atom" | "red" => Use::Update,
         "ld" if is_strong() => Use::AtomicRead,
         "st" if is_strong() => Use::Atomic,
         "st" => Use::Write,
@@ -151,6 +156,17 @@ fn use_of(text: &str) -> Use {
 }
 
 impl Seen {
+    fn use_of(&mut self, op: u32, program: &Program) -> Use {
+        if self.uses.is_empty() {
+            self.uses.resize(program.ops.len() + 1, None);
+        }
+        let at = (op as usize).min(program.ops.len());
+        *self.uses[at].get_or_insert_with(|| {
+            let text = program.ops.get(at).and_then(|op| program.texts.get(op.text as usize));
+            text.map_or(Use::Read, |text| use_of(text))
+        })
+    }
+
     fn page(&mut self, number: u64) -> &mut Page {
         let at = match self.last {
             Some((last, at)) if last == number => at,
@@ -226,10 +242,8 @@ impl Core<'_> {
             }
         };
         if is_noted {
-            let program: &Program = self.program;
             let op = self.pc.saturating_sub(1);
-            let text = program.ops.get(op as usize).and_then(|op| program.texts.get(op.text as usize));
-            let how = text.map_or(Use::Read, |text| use_of(text));
+            let how = seen.use_of(op, self.program);
             let thread = self.warp * LANES as u32 + lane as u32;
             seen.note(address, size, how, Place { op, thread, block: self.block.index });
         }
@@ -251,8 +265,9 @@ mod tests {
             ("st.global.v4.f32", Use::Write),
             ("st.volatile.global.u32", Use::Atomic),
             ("ld.acquire.gpu.global.u32", Use::AtomicRead),
-            ("atom.global.add.u32", Use::Atomic),
-            ("red.global.add.f32", Use::Atomic),
+            ("atom.global.add.u32", Use::Update),
+            ("atom.global.exch.b32", Use::Atomic),
+            ("red.global.add.f32", Use::Update),
             ("cp.async.ca.shared.global", Use::Read),
             ("ldu.global.u32", Use::Read),
         ] {
