@@ -115,7 +115,7 @@ static void a_node_takes_little_more_than_the_drivers(void) {
   if (!is_software(all.driver) || heap_bytes() == 0 || cu->cuGraphAddKernelNode_12000 == NULL) return;
   bytes_each(FEW); /* what is allocated once */
   own = bytes_each(FEW) - raw_bytes_each(FEW);
-  if (!CHECK(own < 350)) fprintf(stderr, "  %.0f bytes for each node beside the driver's\n", own);
+  if (!CHECK(own < 300)) fprintf(stderr, "  %.0f bytes for each node beside the driver's\n", own);
 }
 
 /* A real driver takes more for each node of a large graph, and keeps what it took: the heap is its own, too. */

@@ -144,6 +144,7 @@ pub(super) const FEW_BUFFERS: usize = 32;
 
 /// The same for arguments of which some are buffers, with memory that is there for work in this context. Their
 /// addresses are kept in `pointers`, for as long as the list is used; the guard keeps the buffers.
+#[inline(always)]
 pub(super) fn list_values_and_buffers(
     list: &mut Arguments<'_>,
     args: &[cushim_arg],

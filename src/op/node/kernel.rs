@@ -21,14 +21,25 @@ use std::sync::{Arc, Weak};
 #[derive(Clone)]
 pub struct KernelParameters {
     kernel: Weak<Kernel>,
-    /// The driver's own, which the node holds, or its lender keeps.
-    native: Form,
+    /// The driver's own, which the node holds, or its lender keeps, and whether it is a `CUfunction`.
+    native: *mut c_void,
+    is_function: bool,
     shape: RawShape,
-    attributes: Box<[CUlaunchAttribute]>,
+    /// Most have none.
+    attributes: Option<Box<Attributes>>,
     arguments: KeptArguments,
 }
 
-// SAFETY: what the attributes point to is the driver's, and not followed here.
+#[derive(Clone)]
+struct Attributes(Box<[CUlaunchAttribute]>);
+
+impl Attributes {
+    fn some(list: Box<[CUlaunchAttribute]>) -> Option<Box<Self>> {
+        (!list.is_empty()).then(|| Box::new(Self(list)))
+    }
+}
+
+// SAFETY: the kernel and what the attributes point to is the driver's, and not followed here.
 unsafe impl Send for KernelParameters {}
 // SAFETY: as above.
 unsafe impl Sync for KernelParameters {}
@@ -52,13 +63,14 @@ impl KernelParameters {
         let layout = there.and_then(|context| native.parameters(context).ok());
         Self {
             kernel: kernel.as_ref().map_or_else(Weak::new, Arc::downgrade),
-            native: native.form(),
+            native: native.handle(),
+            is_function: native.is_of_one_context(),
             shape: RawShape {
                 grid: [raw.gridDimX, raw.gridDimY, raw.gridDimZ],
                 block: [raw.blockDimX, raw.blockDimY, raw.blockDimZ],
                 shared: raw.sharedMemBytes,
             },
-            attributes: Box::default(),
+            attributes: None,
             // SAFETY: the driver's own copies of the arguments, as large as the kernel takes them.
             arguments: unsafe { KeptArguments::of_driver(raw.kernelParams.cast(), layout.as_deref()) },
         }
@@ -91,13 +103,13 @@ impl KernelParameters {
     /// The attributes of the launch that were set.
     #[must_use]
     pub fn attributes(&self) -> &[CUlaunchAttribute] {
-        &self.attributes
+        self.attributes.as_ref().map_or(&[], |attributes| &attributes.0)
     }
 
     /// One of them, by the driver's number.
     #[must_use]
     pub fn attribute(&self, id: CUlaunchAttributeID) -> Option<&CUlaunchAttribute> {
-        self.attributes.iter().find(|attribute| attribute.id == id)
+        self.attributes().iter().find(|attribute| attribute.id == id)
     }
 
     /// The arguments.
@@ -123,21 +135,21 @@ impl KernelParameters {
         let is_in = |attribute: &CUlaunchAttribute| {
             other.attribute(attribute.id).is_some_and(|other| bytes(other) == bytes(attribute))
         };
-        self.attributes.len() == other.attributes.len() && self.attributes.iter().all(is_in)
+        self.attributes().len() == other.attributes().len() && self.attributes().iter().all(is_in)
     }
 
     /// Another kernel from now on.
     pub(super) fn set_kernel(&mut self, kernel: &Arc<Kernel>) {
         self.kernel = Arc::downgrade(kernel);
-        self.native = kernel.raw().form();
+        (self.native, self.is_function) = (kernel.raw().handle(), kernel.raw().is_of_one_context());
     }
 
     pub(super) fn set_config(&mut self, shape: RawShape, attributes: Box<[CUlaunchAttribute]>) {
-        (self.shape, self.attributes) = (shape, attributes);
+        (self.shape, self.attributes) = (shape, Attributes::some(attributes));
     }
 
     pub(super) fn set_attributes(&mut self, attributes: Box<[CUlaunchAttribute]>) {
-        self.attributes = attributes;
+        self.attributes = Attributes::some(attributes);
     }
 
     pub(super) fn set_arguments(&mut self, arguments: Option<KeptArguments>) {
@@ -149,14 +161,22 @@ impl KernelParameters {
     /// The same as [`with_raw`](Self::with_raw), with the arguments where whoever gave them has them.
     #[inline]
     pub(crate) fn raw_of<'a>(&'a self, context: CUcontext, given: &'a [*const c_void]) -> RawKernelNode<'a> {
-        let Self { native: kernel, shape, .. } = *self;
+        let (kernel, shape) = (self.form(), self.shape);
         RawKernelNode { kernel, context, shape, arguments: RawArguments::Each(given) }
     }
 
     #[inline(always)]
     pub(crate) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
-        let Self { native: kernel, shape, .. } = *self;
+        let (kernel, shape) = (self.form(), self.shape);
         self.arguments.with_raw(|arguments| call(RawKernelNode { kernel, context, shape, arguments }))
+    }
+
+    #[inline]
+    fn form(&self) -> Form {
+        match self.is_function {
+            true => Form::Function(self.native.cast()),
+            false => Form::Kernel(self.native.cast()),
+        }
     }
 }
 
@@ -214,9 +234,10 @@ impl NodeOperation for Launch<'_, '_> {
         };
         Ok(Parameters::Kernel(KernelParameters {
             kernel: Arc::downgrade(self.kernel),
-            native: self.kernel.raw().form(),
+            native: self.kernel.raw().handle(),
+            is_function: self.kernel.raw().is_of_one_context(),
             shape: self.config.shape(),
-            attributes: attributes(self.config),
+            attributes: Attributes::some(attributes(self.config)),
             arguments,
         }))
     }

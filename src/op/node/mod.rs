@@ -208,7 +208,7 @@ impl fmt::Display for NodeType {
     }
 }
 
-/// What a node does, in types. A copy refers to the same until one of the two is changed.
+/// What a node does, in types. A kernel's stand here; a copy of others refers to the same until one of the two is changed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Parameters {

@@ -82,11 +82,6 @@ impl RawKernel {
         self.table
     }
 
-    #[inline]
-    pub(crate) fn form(&self) -> Form {
-        self.form
-    }
-
     /// The handle, which launches and occupancy calls take in either form.
     #[inline]
     pub(crate) fn handle(&self) -> *mut c_void {
@@ -94,6 +89,7 @@ impl RawKernel {
     }
 
     /// Whether it is good in one context only.
+    #[inline]
     pub(crate) fn is_of_one_context(&self) -> bool {
         self.form.is_of_one_context()
     }
