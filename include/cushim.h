@@ -5601,8 +5601,9 @@ cushim_status cushim_graphics_destroy(cushim_graphics graphics);
  * OpenGL was told before.
  *
  * The buffer has the memory until it is unmapped or destroyed; OpenGL must not use it meanwhile. The last destroy of
- * the buffer unmaps, in the order of its deallocation stream, which is the given one at first; if that is being
- * captured, when the capture has ended.
+ * the buffer unmaps, in the order of its deallocation stream, which is the given one at first, and is refused while
+ * that is being captured. What else has the buffer, as a graph, may let go of it on a thread without the OpenGL
+ * context: then it stays mapped until `cushim_graphics_unmap`.
  *
  * @param[in] graphics The graphics resource, of a buffer.
  * @param[in] stream The stream.

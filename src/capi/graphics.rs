@@ -2,8 +2,8 @@
 //!
 //! A buffer is registered once, and then mapped for each use: `cushim_graphics_map` gives a `cushim_buffer`, and
 //! OpenGL has the memory again when that is unmapped or destroyed. The driver's functions are found at run time; a program
-//! needs no OpenGL to start. Registering, and the end of a registration, need the OpenGL context current on the
-//! calling thread.
+//! needs no OpenGL to start. Registering, mapping, unmapping and destroying need the OpenGL context current on the
+//! calling thread: otherwise the driver answers `CUDA_ERROR_INVALID_GRAPHICS_CONTEXT` (219), and nothing changes.
 //!
 //! @header cushim.h
 //! @task share buffers and images with OpenGL
@@ -147,8 +147,9 @@ pub extern "C" fn cushim_graphics_destroy(graphics: cushim_graphics) -> cushim_s
 /// OpenGL was told before.
 ///
 /// The buffer has the memory until it is unmapped or destroyed; OpenGL must not use it meanwhile. The last destroy of
-/// the buffer unmaps, in the order of its deallocation stream, which is the given one at first; if that is being
-/// captured, when the capture has ended.
+/// the buffer unmaps, in the order of its deallocation stream, which is the given one at first, and is refused while
+/// that is being captured. What else has the buffer, as a graph, may let go of it on a thread without the OpenGL
+/// context: then it stays mapped until `cushim_graphics_unmap`.
 ///
 /// @param[in] graphics The graphics resource, of a buffer.
 /// @param[in] stream The stream.

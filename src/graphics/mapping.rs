@@ -152,7 +152,7 @@ impl Mapping {
     }
 
     /// The buffer is gone: unmaps in the order of its deallocation stream. What is being captured there is not disturbed: then it is unmapped
-    /// when that is over.
+    /// when that is over. Where the driver refuses, as driver 580 does on a thread without the OpenGL context (measured), it stays mapped.
     pub(crate) fn end(self, order: Order, buffer: &dyn Subject) {
         if self.is_over() || self.graphics.context().is_gone() {
             return;

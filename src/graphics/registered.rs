@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::driver::calls::graphics::RawGraphics;
-use crate::driver::sys;
+use crate::driver::{CallError, sys};
 use crate::object::callback::ask_until;
 use crate::object::error::{Error, Subject};
 use crate::object::native::Named;
@@ -33,7 +33,7 @@ impl Registered {
     /// Maps it in a stream of its context.
     pub(super) fn map(&self, stream: &Stream, object: &dyn Subject) -> Result<(), Error> {
         let here = self.context.live(object)?;
-        self.raw.map(here, stream.raw()).map_err(|error| self.context.failed(error, object))
+        self.raw.map(here, stream.raw()).map_err(|error| self.failed(error, object))
     }
 
     /// Unmaps it in an order, which may be that of another thread's stream, or of another context's.
@@ -51,7 +51,7 @@ impl Registered {
             }
         };
         let stream = of_own.as_ref().unwrap_or(stream);
-        self.raw.unmap(here, stream.raw()).map_err(|error| context.failed(error, object))
+        self.raw.unmap(here, stream.raw()).map_err(|error| self.failed(error, object))
     }
 
     /// Where a mapped buffer is, and its bytes.
@@ -94,7 +94,22 @@ impl Registered {
     fn unregister(self, before: Result<(), Error>, object: &dyn Subject) -> Result<(), Error> {
         let Self { raw, context } = self;
         let here = context.live(object)?;
-        let ended = raw.unregister(here).map_err(|error| context.failed(error, object));
+        let ended = raw.unregister(here).map_err(|error| explain(context.failed(error, object)));
         context.forgiven(before.and(ended))
     }
+
+    fn failed(&self, error: CallError, object: &dyn Subject) -> Error {
+        explain(self.context.failed(error, object))
+    }
+}
+
+/// Driver 580 says so of each call on a thread where the OpenGL context is not current (measured).
+#[cold]
+fn explain(mut failure: Error) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_INVALID_GRAPHICS_CONTEXT.0 {
+        failure.message.push_str(
+            ". The OpenGL context must be current on the calling thread: map, unmap and destroy on the thread that has it",
+        );
+    }
+    failure
 }

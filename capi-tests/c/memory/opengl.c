@@ -241,16 +241,18 @@ static void in_captures(void) {
 #undef REFUSED
   CHECK(none == NULL && gl.unmaps == unmaps + 1);
   end_capture(builder);
-  /* What ends by itself waits for the end of the capture, and does not disturb it. */
+  /* The end of a buffer is refused there, and that of an image waits for the end of the capture; neither disturbs it. */
   buffer = mapped_in(graphics, stream);
   CHECK_OK(cushim_graphics_destroy(graphics));
   builder = capturing(stream);
-  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy(buffer));
+  CHECK_CONTAINS(last_message(), "outside of captures");
   CHECK_OK(cushim_graphics_destroy(image));
   flush_callbacks();
   CHECK(gl.unmaps == unmaps + 1);
   CHECK(gl.ends == ends);
   end_capture(builder);
+  CHECK_OK(cushim_buffer_destroy(buffer));
   wait_for(&gl.unmaps, unmaps + 3);
   wait_for(&gl.ends, ends + 2);
   CHECK_OK(cushim_stream_destroy(stream));

@@ -326,8 +326,9 @@ impl Buffer {
             return Ok(Standing::Unknown);
         };
         stream.same_driver(self.driver(), self.as_ref())?;
+        // Unmapped later it would be on a thread without the OpenGL context, which the driver refuses.
         if let Home::Graphics(mapping) = self.home()
-            && is_named
+            && (is_named || Arc::strong_count(self) <= holds)
         {
             mapping.refuse_capture(stream)?;
         }
