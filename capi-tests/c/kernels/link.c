@@ -158,10 +158,10 @@ static void what_is_refused(void) {
   options.name = "both";
   refused(CUSHIM_ERROR_INVALID_ARGUMENT, NULL, &options, "both is not linked: there is no code to link");
   /* What softcuda's linker does not find; its log has it. */
-  refused(CUDA_ERROR_INVALID_PTX, ptx, &options, "both is not linked: ");
+  refused(CUDA_ERROR_INVALID_SOURCE, ptx, &options, "both is not linked: ");
   CHECK_CONTAINS(last_message(), "The linker says: ");
   CHECK(last_detail()->driver_log[0] != 0);
-  refused(CUDA_ERROR_INVALID_PTX, lto, &options, "both is not linked: ");
+  refused(CUDA_ERROR_INVALID_SOURCE, lto, &options, "both is not linked: ");
   options.kind = CUSHIM_CODE_LTO_IR;
   refused(CUSHIM_ERROR_INVALID_ARGUMENT, lto, &options, "linking does not give LTO IR");
   options.kind = CUSHIM_CODE_PTX;

@@ -7,6 +7,7 @@ use crate::common::{INVALID_CONTEXT, INVALID_VALUE, Library, alone, at, first, w
 const INVALID_IMAGE: i32 = 200;
 const NO_BINARY_FOR_GPU: i32 = 209;
 const INVALID_PTX: i32 = 218;
+const INVALID_SOURCE: i32 = 300;
 const CUBIN: u64 = 0;
 const PTX: u64 = 1;
 const HEADER: &str = ".version 8.3\n.target sm_70\n.address_size 64\n";
@@ -182,7 +183,7 @@ fn what_cannot_be_linked() {
         assert_eq!(add(&cu, linker, ".visible .entry k() { nonsense; "), INVALID_PTX);
         assert!(said(&log).contains("line 4"), "{}", said(&log));
         assert_eq!(add(&cu, linker, MAIN), 0);
-        assert_eq!(complete(&cu, linker), (INVALID_PTX, 0, 0));
+        assert_eq!(complete(&cu, linker), (INVALID_SOURCE, 0, 0));
         assert!(said(&log).contains("scaled") || said(&log).contains("factor"), "{}", said(&log));
         // What was missing can still come; two of a name cannot.
         assert_eq!(add(&cu, linker, HELPER), 0);
@@ -191,7 +192,7 @@ fn what_cannot_be_linked() {
         for _ in 0..2 {
             assert_eq!(add(&cu, linker, ".visible .global .u32 x = 1;"), 0);
         }
-        assert_eq!(complete(&cu, linker).0, INVALID_PTX);
+        assert_eq!(complete(&cu, linker).0, INVALID_SOURCE);
         let bytes = [0x7fu8, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0];
         let data = |kind: u64, address: u64, size: u64| {
             cu.call("cuLinkAddData_v2", &[linker, kind, address, size, 0, 0, 0, 0])

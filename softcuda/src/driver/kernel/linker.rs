@@ -8,7 +8,8 @@ use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{
     CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_FATBINARY, CU_JIT_INPUT_LIBRARY, CU_JIT_INPUT_OBJECT, CU_JIT_INPUT_PTX,
-    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUjit_option, CUjitInputType, CUlinkState, CUresult,
+    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_INVALID_SOURCE, CUDA_ERROR_INVALID_VALUE,
+    CUjit_option, CUjitInputType, CUlinkState, CUresult,
 };
 use crate::driver::context::current::current;
 use crate::driver::handle::{Object, Table};
@@ -81,14 +82,17 @@ impl Linker {
         Err(answer)
     }
 
-    /// Where the image is, and its size. What is missing is found out here.
+    /// Where the image is, and its size. What is missing, or there twice, is found out here: each text alone is right.
     fn complete(&self) -> Result<(*mut c_void, usize), CUresult> {
         let mut state = self.state.lock();
         if state.image.is_none() {
             let image = Image::Linked(state.texts.clone());
             let program = Program::compile(&image, None);
             self.options.0.report(&program.log);
-            program.code()?;
+            program.code().map_err(|answer| match answer {
+                CUDA_ERROR_INVALID_PTX => CUDA_ERROR_INVALID_SOURCE,
+                other => other,
+            })?;
             state.image = Some(image::pack(&state.texts));
         }
         let image = state.image.as_deref().unwrap_or_default();
