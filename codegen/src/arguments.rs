@@ -69,9 +69,14 @@ fn kind(catalogue: &Catalogue, ty: &str) -> Kind {
     }
 }
 
-/// Whether what a function is about stands at this place: the first, but for the graph that the end of a capture gives.
+/// Whether what a function is about stands at this place: the first, but for the graph that the end of a capture gives, and a linker, which comes last.
 fn is_about(abi: &Abi, place: usize) -> bool {
-    place == usize::from(abi.base == "cuStreamEndCapture")
+    let of_it = match &*abi.base {
+        "cuStreamEndCapture" => 1,
+        "cuLinkCreate" => 3,
+        _ => 0,
+    };
+    place == of_it
 }
 
 /// Whether the parameter is where a function writes the handle or the address that it is about: one, not several.

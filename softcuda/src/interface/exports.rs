@@ -4359,7 +4359,7 @@ extern "C" fn cuLinkCreate(
             a.value("numOptions", numOptions);
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
-            a.address("stateOut", stateOut.address());
+            a.made("stateOut", stateOut.address());
         },
         &|| crate::driver::kernel::linker::cuLinkCreate(numOptions, options, optionValues, stateOut),
     )
@@ -4378,7 +4378,7 @@ extern "C" fn cuLinkCreate_v2(
             a.value("numOptions", numOptions);
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
-            a.address("stateOut", stateOut.address());
+            a.made("stateOut", stateOut.address());
         },
         &|| crate::driver::kernel::linker::cuLinkCreate_v2(numOptions, options, optionValues, stateOut),
     )
