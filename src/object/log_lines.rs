@@ -15,8 +15,14 @@ pub(crate) fn keep(line: &[u8]) {
 /// What the driver said on this thread about its function `base`, which just failed, a line each; empty if nothing.
 #[cold]
 pub(crate) fn about(base: &str) -> String {
-    let lines = LINES.try_with(|lines| lines.replace(Lines::new()));
-    lines.map(|lines| lines.about(base)).unwrap_or_default()
+    let said = LINES.try_with(|lines| {
+        // In their place: they take more of the stack than all around them.
+        let mut lines = lines.borrow_mut();
+        let said = lines.about(base);
+        lines.len = 0;
+        said
+    });
+    said.unwrap_or_default()
 }
 
 /// The newest lines, each with a line feed behind it.
