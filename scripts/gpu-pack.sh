@@ -16,7 +16,7 @@ libcushim linked statically) and puts them into FOLDER with a script that runs t
 With --one-file it writes a program, usually called cushim-verify, that holds all of this: who has a GPU runs it, and sends back
 the one file that it leaves. Of a FOLDER that was packed before, nothing is built.
 
-The programs lie in FOLDER/bin.tar.xz; `run` unpacks it beside itself when it is first called, which needs tar and xz, or python3.
+The programs and libraries lie in FOLDER/bin.tar.xz; `run` unpacks it beside itself when it is first called, which needs tar and xz, or python3.
 What is shipped may be at most 40 MiB, so that it can be sent to machines that are lent for minutes.
 
 Exit status: 0 packed; 2 wrong usage; 69 a tool is missing; anything else is a failure of the build or the disk.
@@ -97,9 +97,9 @@ done
 cp examples/*.txt examples/graphs/*.txt capi-tests/python/capture_mixed.py "$out/"
 strip "$out"/bin/* "$out"/lib/*
 # Each program holds the library: a dictionary in which all of it fits makes a twelfth of them together.
-tar -C "$out" -cf - bin | xz -T0 -6 --lzma2=dict=64MiB > "$out/bin.tar.xz"
+tar -C "$out" -cf - bin lib | xz -T0 -6 --lzma2=dict=64MiB > "$out/bin.tar.xz"
 ls "$out/bin" > "$out/programs"
-rm -r "$out/bin"
+rm -r "$out/bin" "$out/lib"
 git rev-parse --short HEAD > "$out/commit"
 [ -z "$(git status --porcelain -- src include capi-tests examples benches softcuda)" ] || echo '(with changes)' >> "$out/commit"
 

@@ -126,9 +126,9 @@ fn the_pack_in_one_file() {
         (status.code(), said(&stdout), said(&stderr))
     };
     let made = shell(
-        "set -e; mkdir -p pack bin; cp $SCRIPTS/gpu-pack/run pack; echo abc > pack/commit
+        "set -e; mkdir -p pack bin lib; cp $SCRIPTS/gpu-pack/run pack; echo abc > pack/commit
         printf '#!/bin/sh\\necho good on $CUSHIM_DRIVER\\n' > bin/c-good; printf '#!/bin/sh\\nexit 3\\n' > bin/c-bad
-        chmod +x bin/*; ls bin > pack/programs; tar -cJf pack/bin.tar.xz bin
+        chmod +x bin/*; ls bin > pack/programs; tar -cJf pack/bin.tar.xz bin lib
         $SCRIPTS/gpu-pack.sh --one-file verify pack",
     );
     assert_eq!(made.0, Some(0), "{made:?}");
