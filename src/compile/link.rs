@@ -234,10 +234,12 @@ impl Link {
         }
         let options: Result<Vec<CString>, Error> =
             options.iter().chain(&self.options).map(|option| c_text(option)).collect();
+        let names: Result<Vec<CString>, Error> = inputs.iter().map(|input| c_text(&input.name)).collect();
+        let names = names?;
         let failed = |failed: Failed| self.failed(linker, failed);
         let linking = linker.library.linker(&options?).map_err(failed)?;
-        for input in inputs {
-            linking.add(input.form, &input.bytes, &c_text(&input.name)?).map_err(failed)?;
+        for (input, name) in inputs.iter().zip(&names) {
+            linking.add(input.form, &input.bytes, name).map_err(failed)?;
         }
         linking.complete().map_err(failed)?;
         let part = if kind == CodeKind::Ptx { Part::Ptx } else { Part::Cubin };

@@ -48,13 +48,13 @@ static cushim_region good_region;
 static cushim_edge good_edge;
 static const cushim_memory_operation *good_memory_operation;
 
-/* Code with a kernel of the name that the interface has for an example, which takes as many bytes as the code has. */
-enum { CODE = 256 };
+/* Code with a kernel of the name that the interface has for an example, which takes as many bytes as the code has. A GPU's linker makes 1,736 of it. */
+enum { CODE = 2048 };
 static char code[CODE + 1] =
     ".version 7.0\n"
     ".target sm_70\n"
     ".address_size 64\n"
-    ".visible .entry kernel(.param .align 4 .b8 block[256]) {\n"
+    ".visible .entry kernel(.param .align 4 .b8 block[2048]) {\n"
     "  ret;\n"
     "}\n"
     "//";
