@@ -117,7 +117,7 @@ def on_post_build(config):
             entry["title"] += f" ({sections[entry['location']]})"
         elif entry["location"].startswith("troubleshooting.html"):
             # Of two messages that have all words that are asked for, the one that has no others.
-            entry["boost"] += 1 / len(entry["title"].split())
+            entry["boost"] += 2 / len(re.findall(r"\w+", entry["title"]))
     path.write_text(json.dumps(index, separators=(",", ":")))
 
 
