@@ -4,7 +4,7 @@ mod awaited;
 mod captured;
 mod shared;
 
-pub(crate) use awaited::{any_awaited_in_capture, awaited_in_captures};
+pub(crate) use awaited::{NoneRecorded, awaited_in_captures, none_is_recorded};
 pub(crate) use captured::HeldMark;
 
 use crate::context::Context;

@@ -1,6 +1,7 @@
 //! Events that were recorded in a stream under capture: they stand for a place in a graph, and not for work that runs.
 
-use super::{Event, awaited};
+use super::Event;
+use super::awaited::{self, NoneLaunched};
 use crate::object::error::{Error, Status};
 use crate::object::slot::{Exposed, Locked, Slot};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ impl Mark {
 pub(crate) struct HeldMark<'a> {
     event: &'a Event,
     capture: Locked<'a, dyn Exposed>,
+    /// Where nodes wait for the event, and a capture is about to record it.
+    alone: Option<NoneLaunched>,
 }
 
 impl HeldMark<'_> {
@@ -47,14 +50,17 @@ impl HeldMark<'_> {
         if self.event.is_captured() { self.capture.get() } else { None }
     }
 
-    /// A capture is about to record it.
-    pub(crate) fn is_about_to_be_captured(&self) {
+    /// A capture is about to record it. Until the mark goes, nobody launches what waits for it.
+    pub(crate) fn is_about_to_be_captured(&mut self) {
         self.event.mark.state.fetch_or(PLACE, SeqCst);
+        if self.event.is_awaited() {
+            self.alone = Some(awaited::none_is_launched());
+        }
     }
 
     /// A capture of this library's has recorded it.
     pub(crate) fn was_captured(&mut self, capture: Arc<dyn Exposed>) {
-        if self.event.has(AWAITED) {
+        if self.event.is_awaited() {
             awaited::note(self.event, &capture);
         }
         drop(self.capture.replace(Some(capture)));
@@ -134,7 +140,7 @@ impl Event {
 
     /// Where it was recorded, while no capture of this library's can record it: what is asked here is so when the driver is called.
     pub(crate) fn held_mark(&self) -> HeldMark<'_> {
-        HeldMark { event: self, capture: self.mark.capture.lock() }
+        HeldMark { event: self, capture: self.mark.capture.lock(), alone: None }
     }
 
     /// It stands for no place in a graph: it was recorded in a stream that is not under capture.
@@ -156,12 +162,24 @@ impl Event {
 
     /// A node of a graph waits for it.
     pub(crate) fn is_awaited_by_graph(&self) {
-        if self.mark.state.fetch_or(AWAITED, SeqCst) & AWAITED == 0
-            && self.is_captured()
-            && let Some(capture) = self.mark.capture.value()
+        if self.is_awaited() {
+            return;
+        }
+        awaited::is_awaited();
+        // No capture is recording it, not knowing that.
+        let mark = self.held_mark();
+        self.mark.state.fetch_or(AWAITED, SeqCst);
+        if self.is_captured()
+            && let Some(capture) = mark.capture.shared()
         {
             awaited::note(self, &capture);
         }
+    }
+
+    /// Whether nodes of graphs wait for it.
+    #[inline]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.has(AWAITED)
     }
 
     /// Whether a graph records it whenever that is launched.

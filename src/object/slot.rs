@@ -85,6 +85,11 @@ impl<V: SlotValue + ?Sized> Locked<'_, V> {
         self.0.as_deref()
     }
 
+    /// The same, to be held on to.
+    pub(crate) fn shared(&self) -> Option<Arc<V>> {
+        self.0.clone()
+    }
+
     /// Puts a value in, or none, and lets others look again; the one before is dropped after that.
     pub(crate) fn put(mut self, value: Option<Arc<V>>) {
         let before = self.replace(value);

@@ -4,7 +4,7 @@ use super::{Captured, Operation, Traits, capture};
 use crate::context::Context;
 use crate::driver::CallError;
 use crate::driver::calls::graph::capture::ends_alone;
-use crate::event::{Event, EventOptions};
+use crate::event::{Event, EventOptions, HeldMark};
 use crate::object::error::{Error, Status};
 use crate::stream::{Stream, StreamOptions};
 use std::fmt;
@@ -56,6 +56,9 @@ impl Operation for Record<'_> {
     #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
         let event = self.0;
+        if event.is_awaited() {
+            return record_awaited(event, stream);
+        }
         if event.may_have_been_captured() {
             return record_under_lock(event, stream);
         }
@@ -97,7 +100,23 @@ fn record(event: &Event, stream: &Stream) -> Result<(), Error> {
 /// The same for an event that captures may record, too: what is said of it here is what the driver has recorded last.
 #[cold]
 fn record_under_lock(event: &Event, stream: &Stream) -> Result<(), Error> {
+    record_marked(&mut event.held_mark(), event, stream)
+}
+
+/// The same for one for which nodes wait: no capture begins in the stream meanwhile, since launches of what waits would become part of
+/// that, and nobody would know.
+fn record_awaited(event: &Arc<Event>, stream: &Stream) -> Result<(), Error> {
     let mut mark = event.held_mark();
+    let Some(_free) = stream.hold_captures() else {
+        drop(mark);
+        return again(event, stream);
+    };
+    let recorded = record_marked(&mut mark, event, stream);
+    drop(mark);
+    recorded
+}
+
+fn record_marked(mark: &mut HeldMark<'_>, event: &Event, stream: &Stream) -> Result<(), Error> {
     // The driver takes it from the capture that has recorded it last.
     let alone = ends_alone();
     record(event, stream)?;
@@ -112,6 +131,7 @@ fn again(event: &Arc<Event>, stream: &Stream) -> Result<(), Error> {
     // SAFETY: a record touches no memory, and the event is alive.
     match unsafe { capture::enqueue(stream, &mut Record::new(event)) }? {
         Some(()) => Ok(()),
+        None if event.is_awaited() => record_awaited(event, stream),
         None => record_under_lock(event, stream),
     }
 }

@@ -238,7 +238,7 @@ impl Capture {
         let related = relations::kept(state);
         let event = operation.records().map(Arc::clone);
         let mut mark = event.as_ref().map(|event| event.held_mark());
-        mark.iter().for_each(HeldMark::is_about_to_be_captured);
+        mark.iter_mut().for_each(HeldMark::is_about_to_be_captured);
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, own.as_deref()) };
         drop(related);

@@ -43,7 +43,7 @@ use super::{Graph, Node, relations};
 use crate::context::Context;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, Driver, sys};
-use crate::event::any_awaited_in_capture;
+use crate::event::{NoneRecorded, none_is_recorded};
 use crate::graph::definition;
 use crate::object::callback;
 use crate::object::error::{Error, Status};
@@ -261,7 +261,8 @@ impl Exec {
             self.check_watched(&state)?;
         }
         self.check_used(&mut state)?;
-        if any_awaited_in_capture() {
+        let recorded = none_is_recorded();
+        if recorded.as_ref().is_some_and(NoneRecorded::may_be_in_capture) {
             self.check_joins_none(&state, stream)?;
         }
         let mut before = None;
@@ -300,7 +301,8 @@ impl Exec {
             launched
         };
         drop(state);
-        drop(before); // outside of the lock
+        drop(recorded);
+        drop(before); // outside of the locks
         launched.map_err(|error| self.refused_launch(error, stream))
     }
 

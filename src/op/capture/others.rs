@@ -47,7 +47,7 @@ impl CaptureSink for Others {
         let prepared = has_holds.then(|| Prepared::on(&graph)).transpose().map_err(failed)?;
         let event = recorded_by(operation);
         let mut mark = event.as_ref().map(|event| event.held_mark());
-        mark.iter().for_each(HeldMark::is_about_to_be_captured);
+        mark.iter_mut().for_each(HeldMark::is_about_to_be_captured);
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, node_context.as_deref()) };
         if issued.is_ok() {
