@@ -168,6 +168,12 @@ impl Contents {
         own(self.pages.get_mut(page_of(id))?.as_mut()?).0[place_of(id)].as_mut()
     }
 
+    /// The records that share a page with this one, to be edited.
+    #[inline]
+    pub(super) fn edit_page_of(&mut self, id: NodeId) -> Option<EditedPage<'_>> {
+        Some(EditedPage(own(self.pages.get_mut(page_of(id))?.as_mut()?)))
+    }
+
     /// Writes the record of a node, made where it stays: it is large.
     #[inline(always)]
     pub(super) fn put(&mut self, id: NodeId, make: impl FnOnce() -> Record) -> &mut Record {
@@ -324,6 +330,23 @@ impl Drop for Contents {
         // All at once: what goes with a page alone goes one by one.
         self.let_go_of_own();
     }
+}
+
+/// Records of one page that are edited: whether others share it is asked once for all.
+pub(super) struct EditedPage<'a>(&'a mut Page);
+
+impl EditedPage<'_> {
+    /// The record of a node, which is one of this page's.
+    #[inline]
+    pub(super) fn get_mut(&mut self, id: NodeId) -> Option<&mut Record> {
+        self.0.0[place_of(id)].as_mut()
+    }
+}
+
+/// Whether the records of two nodes stand in one page.
+#[inline]
+pub(super) fn share_page(one: NodeId, other: NodeId) -> bool {
+    page_of(one) == page_of(other)
 }
 
 /// A page that only its holder has: a copy, if others have it, too.

@@ -1,12 +1,13 @@
 //! The same is exchanged in many nodes of an instance, or in none: what makes up a loop over a thousand nodes stands here.
 
 use super::set::Setting;
-use super::uses::{User, Users, Uses};
+use super::uses::{User, Users, Uses, by_node};
 use super::{CURE, Exec, State};
 use crate::graph::contents::{Contents, Record};
 use crate::graph::definition;
+use crate::graph::ids::NodeId;
 use crate::object::error::Error;
-use crate::op::node::{Holds, Parameters, Rebinding};
+use crate::op::node::{For, Holds, Parameters, Rebinding};
 
 /// What is exchanged.
 pub(super) trait Exchange {
@@ -19,26 +20,31 @@ pub(super) trait Exchange {
     /// Undoes that, by what was appended for these users.
     fn put_back(&self, parameters: &mut Parameters, users: &[User], undo: &[Self::Part]);
 
-    /// All were exchanged: has the nodes keep what they use now. Answers with what goes beside what was exchanged.
-    fn keep(&self, _state: &mut State, _users: &Users, _done: &Done<Self::Part>) -> Holds {
-        Holds::default()
+    /// The driver took it: has the node keep what it uses now. What goes beside what was exchanged is given to `gone`.
+    #[inline(always)]
+    fn keep(&self, _record: &mut Record, _parts: &[Self::Part], _gone: &mut Holds) {}
+
+    /// Undoes that, but for what went to `gone`.
+    fn keep_again(&self, _record: &mut Record, _parts: &[Self::Part]) {}
+
+    /// Whether nodes keep something by this.
+    fn keeps(&self) -> bool {
+        false
     }
 }
 
 /// What undoes the exchanges that were made: all in one list, and where those of each node end.
-pub(super) struct Done<T> {
+struct Done<T> {
     undo: Vec<T>,
     ends: Vec<u32>,
+    /// What went beside what was exchanged.
+    gone: Holds,
 }
 
 impl<T> Done<T> {
     /// For so many users.
     fn new(count: usize) -> Self {
-        Self { undo: Vec::with_capacity(count), ends: Vec::with_capacity(count) }
-    }
-
-    fn end(&self) -> usize {
-        self.ends.last().map_or(0, |end| *end as usize)
+        Self { undo: Vec::with_capacity(count), ends: Vec::with_capacity(count), gone: Holds::default() }
     }
 
     /// For each node what undoes its exchange.
@@ -63,21 +69,17 @@ impl Exec {
         exchange: &E,
     ) -> Result<Holds, Error> {
         state.held.check(self)?;
-        let State { raw: Some(raw), contents, broken, .. } = &mut *state else { return Err(self.gone()) };
+        let State { raw: Some(raw), contents, broken, keeps, .. } = &mut *state else {
+            return Err(self.gone());
+        };
+        *keeps |= exchange.keeps();
         let mut setting = Setting::of(raw);
         let mut done = Done::new(users.all().len());
-        for of_node in users.each_node() {
+        for of_page in users.each_page() {
             // SAFETY: the caller vouches for what is exchanged.
             let changed =
-                unsafe { self.change(&mut setting, contents, tree, of_node, exchange, &mut done.undo) };
-            let Err(mut failure) = changed else {
-                done.ends.push(done.undo.len() as u32);
-                continue;
-            };
-            let id = of_node[0].node;
-            if let Some(Record { parameters, .. }) = contents.get_mut(id) {
-                exchange.put_back(parameters, of_node, &done.undo[done.end()..]);
-            }
+                unsafe { self.change_page(&mut setting, contents, tree, of_page, exchange, &mut done) };
+            let Err((mut failure, id)) = changed else { continue };
             let name = tree.name_of(id);
             failure.message.push_str(&format!(". It was about {name}; "));
             match self.undo(&mut setting, contents, tree, users, exchange, &done) {
@@ -89,34 +91,49 @@ impl Exec {
                     *broken = Some(why);
                 }
             }
+            // It was kept beside what is there again; for which node is not told, and this one keeps it as well as any.
+            if let Some(record) = contents.get_mut(id).filter(|_| !done.gone.is_empty()) {
+                done.gone.into_objects().for_each(|hold| record.holds_mut().0.keep(For::Inner, hold));
+            }
             return Err(failure);
         }
         drop(setting);
-        // From here on nothing fails.
-        let gone = exchange.keep(state, users, &done);
         self.watch(state, tree, users.each_node().map(|of_node| of_node[0].node));
-        Ok(gone)
+        Ok(done.gone)
     }
 
+    /// Changes nodes whose records share a page. A failure comes with the node that it is about, which is as it was.
+    ///
     /// # Safety
     /// As for [`rebind`](Self::rebind).
     #[inline(always)]
-    unsafe fn change<E: Exchange>(
+    unsafe fn change_page<E: Exchange>(
         &self,
         setting: &mut Setting<'_>,
         contents: &mut Contents,
         tree: &definition::State,
-        of_node: &[User],
+        of_page: &[User],
         exchange: &E,
-        undo: &mut Vec<E::Part>,
-    ) -> Result<(), Error> {
-        let id = of_node[0].node;
-        let Some(Record { parameters, context, .. }) = contents.get_mut(id) else { return Err(self.gone()) };
-        let at = context.as_ref().unwrap_or(self.tree.context());
-        of_node.iter().for_each(|user| exchange.put(parameters, user.part, undo));
-        // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
-        let set = unsafe { setting.set(tree.node(id).native, parameters, at) };
-        set.map_err(|error| self.failed(error))
+        done: &mut Done<E::Part>,
+    ) -> Result<(), (Error, NodeId)> {
+        let Some(mut page) = contents.edit_page_of(of_page[0].node) else {
+            return Err((self.gone(), of_page[0].node));
+        };
+        for of_node in by_node(of_page) {
+            let (id, start) = (of_node[0].node, done.undo.len());
+            let Some(record) = page.get_mut(id) else { return Err((self.gone(), id)) };
+            let Record { parameters, context, .. } = record;
+            let at = context.as_ref().unwrap_or(self.tree.context());
+            of_node.iter().for_each(|user| exchange.put(parameters, user.part, &mut done.undo));
+            // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
+            if let Err(error) = unsafe { setting.set(tree.node(id).native, parameters, at) } {
+                exchange.put_back(parameters, of_node, &done.undo[start..]);
+                return Err((self.failed(error), id));
+            }
+            exchange.keep(record, &done.undo[start..], &mut done.gone);
+            done.ends.push(done.undo.len() as u32);
+        }
+        Ok(())
     }
 
     /// Gives nodes what they had. Answers with why nothing is launched any more, if the driver refuses even that.
@@ -134,7 +151,9 @@ impl Exec {
         let each: Vec<_> = users.each_node().zip(done.each()).collect();
         for (of_node, undo) in each.into_iter().rev() {
             let id = of_node[0].node;
-            let Some(Record { parameters, context, .. }) = contents.get_mut(id) else { continue };
+            let Some(record) = contents.get_mut(id) else { continue };
+            exchange.keep_again(record, undo);
+            let Record { parameters, context, .. } = record;
             let at = context.as_ref().unwrap_or(self.tree.context());
             exchange.put_back(parameters, of_node, undo);
             // SAFETY: the node had these parameters before.
@@ -165,15 +184,19 @@ impl Exchange for Object<'_> {
         parameters.unbind(self.0, undo);
     }
 
-    fn keep(&self, state: &mut State, users: &Users, done: &Done<u32>) -> Holds {
-        let mut gone = Holds::default();
-        state.keeps = true;
-        for (of_node, places) in users.each_node().zip(done.each()) {
-            let Some(record) = state.contents.get_mut(of_node[0].node) else { continue };
-            let (holds, parameters) = record.holds_mut();
-            holds.rebind(parameters, self.0, places, &mut gone);
-        }
-        gone
+    #[inline(always)]
+    fn keep(&self, record: &mut Record, places: &[u32], gone: &mut Holds) {
+        let (holds, parameters) = record.holds_mut();
+        holds.rebind(parameters, self.0, places, gone);
+    }
+
+    fn keep_again(&self, record: &mut Record, places: &[u32]) {
+        let (holds, parameters) = record.holds_mut();
+        holds.unbind(parameters, self.0, places);
+    }
+
+    fn keeps(&self) -> bool {
+        true
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which nodes of an instance use an object, or have a parameter.
 
 use crate::graph::by_address::ByAddress;
+use crate::graph::contents::share_page;
 use crate::graph::ids::NodeId;
 use crate::op::node::{Parameters, key};
 use std::collections::HashMap;
@@ -98,6 +99,12 @@ impl Uses {
     }
 }
 
+/// Of several users those of each node.
+#[inline]
+pub(super) fn by_node(users: &[User]) -> impl Iterator<Item = &[User]> {
+    users.chunk_by(|one, other| one.node == other.node)
+}
+
 impl Users {
     fn new(size: u32) -> Self {
         Self { all: Vec::new(), nodes: 0, can_rebind: true, size: Some(size) }
@@ -124,7 +131,13 @@ impl Users {
     /// The users of each node.
     #[inline]
     pub(super) fn each_node(&self) -> impl Iterator<Item = &[User]> {
-        self.all.chunk_by(|one, other| one.node == other.node)
+        by_node(&self.all)
+    }
+
+    /// Those whose records share a page.
+    #[inline]
+    pub(super) fn each_page(&self) -> impl Iterator<Item = &[User]> {
+        self.all.chunk_by(|one, other| share_page(one.node, other.node))
     }
 
     pub(super) fn node_count(&self) -> usize {

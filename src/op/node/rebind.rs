@@ -10,9 +10,9 @@ use std::sync::{Arc, Weak};
 /// An object that takes the place of another.
 pub(crate) struct Rebinding<'a> {
     from: &'a Arc<dyn Operand>,
-    to: &'a Arc<dyn Operand>,
-    /// The new one, as nodes name it.
+    /// The new one, as nodes name it, and as they hold it.
     named: Weak<dyn Operand>,
+    held: Hold,
     /// Where their memory starts.
     starts: (u64, u64),
     /// Where it ends.
@@ -25,7 +25,8 @@ impl<'a> Rebinding<'a> {
         (from, old): (&'a Arc<dyn Operand>, Range<u64>),
         (to, new): (&'a Arc<dyn Operand>, Range<u64>),
     ) -> Self {
-        Self { from, to, named: Arc::downgrade(to), starts: (old.start, new.start), ends: (old.end, new.end) }
+        let (named, held) = (Arc::downgrade(to), Arc::<dyn Operand>::clone(to));
+        Self { from, named, held, starts: (old.start, new.start), ends: (old.end, new.end) }
     }
 
     /// Whether this is the object that goes.
@@ -57,12 +58,6 @@ impl<'a> Rebinding<'a> {
 
     pub(super) fn moved_back(&self, address: u64) -> u64 {
         address.wrapping_sub(self.starts.1).wrapping_add(self.starts.0)
-    }
-
-    /// What holds the new object.
-    pub(crate) fn hold(&self) -> Hold {
-        let hold: Arc<dyn Any + Send + Sync> = Arc::<dyn Operand>::clone(self.to);
-        hold
     }
 
     /// What held the old one.
@@ -157,6 +152,7 @@ impl Parameters {
 
 impl Holds {
     /// Holds the new object in place of what was held for the old one, where that was changed. What else goes with that is given to `gone`.
+    #[inline]
     pub(crate) fn rebind(
         &mut self,
         of: &Parameters,
@@ -164,15 +160,26 @@ impl Holds {
         changed: &[u32],
         gone: &mut Holds,
     ) {
-        let is_kernel = matches!(of, Parameters::Kernel(_));
-        let to = rebinding.hold();
         for number in changed {
-            let whose = if is_kernel { For::Argument(*number) } else { For::Object(*number) };
-            self.exchange(whose, &to, |old| {
+            self.exchange(kept_for(of, *number), &rebinding.held, |old| {
                 if !std::ptr::addr_eq(Arc::as_ptr(&old), Arc::as_ptr(rebinding.from)) {
                     gone.keep(For::Inner, old);
                 }
             });
         }
     }
+
+    /// Holds the old object again.
+    pub(crate) fn unbind(&mut self, of: &Parameters, rebinding: &Rebinding<'_>, changed: &[u32]) {
+        let from = rebinding.old_hold();
+        for number in changed {
+            self.exchange(kept_for(of, *number), &from, drop);
+        }
+    }
+}
+
+/// What an object is kept for that stands in a place: an argument of a kernel, or an end.
+#[inline]
+fn kept_for(of: &Parameters, place: u32) -> For {
+    if matches!(of, Parameters::Kernel(_)) { For::Argument(place) } else { For::Object(place) }
 }
