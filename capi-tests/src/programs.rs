@@ -66,6 +66,7 @@ const CONDITIONS: &[Condition] = &[
     Condition("softcuda/descriptors", OLD_AND_NEW, &[]),
     Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     Condition("memory/virtual_memory", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
+    Condition("memory/pinned_pools", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     Condition("graphs/many", &[ONE_VERSION], &[("CHECK_NODES", "100000")]),
     // Nodes of two devices.
     Condition("graphs/contexts", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),

@@ -24,7 +24,11 @@ static const struct difference {
 static const struct difference features[] = {
     {"cushim_context_flush_direct_writes", "network adapters reach the memory of a GPU"},
     {"cushim_buffer_export_dma_buf", "network adapters reach the memory of a GPU"},
+    {"cushim_resource_create_virtual", "network adapters reach the memory of a GPU, and it may be part of a fabric"},
+    {"cushim_buffer_grow", "network adapters reach the memory of a GPU, and it may be part of a fabric"},
     {"cushim_allocation_create", "network adapters reach the memory of a GPU, and it may be part of a fabric"},
+    {"cushim_allocation_import", "network adapters reach the memory of a GPU, and it may be part of a fabric"},
+    {"cushim_reservation_create", "network adapters reach the memory of a GPU, and it may be part of a fabric"},
     {"cushim_program_get_code", "how long linked code is depends on the linker"},
 };
 

@@ -412,8 +412,8 @@ static void exports_and_ends(void) {
   pool = pool_of(FILES);
   buffer = buffer_of(pool, SMALL, 5);
   event = new_event(all.context, CUSHIM_EVENT_INTERPROCESS);
+  CHECK_OK(cushim_buffer_export(buffer, contents.bytes, SIZE)); /* before its pool, of which the driver wants a descriptor first */
   CHECK_OK(cushim_resource_export(pool, handle.bytes, SIZE, &file));
-  CHECK_OK(cushim_buffer_export(buffer, contents.bytes, SIZE));
   CHECK_OK(cushim_event_export(event, mark.bytes, SIZE));
   close_gate();
   CHECK_OK(cushim_event_record(event, all.stream));

@@ -103,6 +103,9 @@ fn pools(t: &mut Lines, cu: &Cu) -> Outcome {
     let stream = cu.stream(NON_BLOCKING)?;
     let (pool, plain) = (pool_of(cu, FILES.0)?, pool_of(cu, 0)?);
     let (memory, other) = (from(cu, pool, stream)?, from(cu, plain, stream)?);
+    let mut data = CUmemPoolPtrExportData { reserved: [0; 64] };
+    let mut export = |at: CUdeviceptr| call!(cu, cuMemPoolExportPointer_11020(&raw mut data, at));
+    t.line("export a pointer before its pool", || export(memory));
     let mut file = -1i32;
     let out = (&raw mut file).cast();
     t.line("export a pool", || call!(cu, cuMemPoolExportToShareableHandle_11020(out, pool, FILES, 0)));
@@ -115,8 +118,6 @@ fn pools(t: &mut Lines, cu: &Cu) -> Outcome {
         call!(cu, cuMemPoolExportToShareableHandle_11020(out, plain, FILES, 0))
     });
     t.line("handle types of its memory", || attribute(cu, memory, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES));
-    let mut data = CUmemPoolPtrExportData { reserved: [0; 64] };
-    let mut export = |at: CUdeviceptr| call!(cu, cuMemPoolExportPointer_11020(&raw mut data, at));
     t.line("export a pointer", || export(memory));
     t.line("  of the middle", || export(memory + 4096));
     t.line("  of a pool without handle types", || export(other));

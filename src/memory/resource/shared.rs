@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::sys;
 use crate::memory::DevicePointer;
-use crate::memory::shared_file::check_file;
+use crate::memory::shared_file::{ExportedFile, check_file};
 use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind, NATIVE, unique};
 use crate::object::error::{Error, Status};
 use crate::object::owning::Ownership;
@@ -130,9 +130,19 @@ impl Resource {
             );
             return refuse(refusal, self);
         }
+        self.share_once(pool)?;
         let native = RawPool::share_pointer(self.driver().object_table(), pointer.0);
         let native = native.map_err(|error| self.failed(error))?;
         Ok((self.exported_id(pool), native))
+    }
+
+    /// The driver exports memory of a pool only once the pool itself was exported.
+    fn share_once(&self, pool: &Pool) -> Result<(), Error> {
+        if pool.id.get().is_none() {
+            let file = pool.raw().share().map_err(|error| self.failed(error))?;
+            drop(ExportedFile::new(file));
+        }
+        Ok(())
     }
 
     /// Imports memory of the pool.

@@ -8,6 +8,7 @@ use crate::driver::space::window::{Ranges, SharedRange};
 use parking_lot::Mutex;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Memory comes in whole pages: what lies in one, whoever imports some of it has all of.
 pub(super) const PAGE: usize = 4096;
@@ -26,6 +27,8 @@ pub(crate) struct Sharing {
     room: Option<Mutex<Ranges>>,
     /// Whose memory it is; `None` for the host's node.
     device: Option<Device>,
+    /// Whether a descriptor of the pool was given, before which its memory is not exported.
+    is_given: AtomicBool,
 }
 
 /// Where memory of such a pool is in this process.
@@ -51,7 +54,12 @@ impl Sharing {
         let room = most.checked_mul(2)?.checked_next_multiple_of(PAGE)?;
         let about = device.map_or(NODE, |device| device.number() as u64);
         let board = Board::of_new_pool(room, about)?;
-        Some(Arc::new(Self { board, room: Some(Mutex::new(Ranges::new(room))), device }))
+        Some(Arc::new(Self {
+            board,
+            room: Some(Mutex::new(Ranges::new(room))),
+            device,
+            is_given: AtomicBool::new(false),
+        }))
     }
 
     /// Another process's pool, or one of this process's, which is then known twice.
@@ -61,7 +69,7 @@ impl Sharing {
             NODE => None,
             number => Some(Device::with_number(usize::try_from(number).ok()?)?),
         };
-        Some(Arc::new(Self { board, room: None, device }))
+        Some(Arc::new(Self { board, room: None, device, is_given: AtomicBool::new(false) }))
     }
 
     /// Whose memory it is; `None` for the host's node.
@@ -76,7 +84,14 @@ impl Sharing {
 
     /// A descriptor of the pool, for a caller.
     pub(crate) fn descriptor(&self) -> Option<RawFd> {
-        self.board.file().give()
+        let descriptor = self.board.file().give()?;
+        self.is_given.store(true, Ordering::Relaxed);
+        Some(descriptor)
+    }
+
+    /// Whether a descriptor was given once.
+    pub(crate) fn is_given(&self) -> bool {
+        self.is_given.load(Ordering::Relaxed)
     }
 
     /// New memory of the pool.

@@ -67,7 +67,7 @@ pub(crate) fn cuMemPoolImportFromShareableHandle(
     pool_out.set(Pool::shared(home, home.most(), sharing).handle())
 }
 
-/// Of memory of a pool that can be shared, by the address where it begins.
+/// Of memory of a pool that is shared already, by the address where it begins (measured).
 pub(crate) fn cuMemPoolExportPointer(
     shareData_out: Out<CUmemPoolPtrExportData>,
     ptr: CUdeviceptr_v2,
@@ -83,7 +83,7 @@ pub(crate) fn cuMemPoolExportPointer(
 
 fn tell(allocation: &Allocation) -> Result<Handle, CUresult> {
     let Kind::Pooled(pooled) = &allocation.kind else { return Err(CUDA_ERROR_INVALID_VALUE) };
-    pooled.pool().exporting().ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    pooled.pool().exporting().filter(|sharing| sharing.is_given()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let told = allocation.tell(|| pooled.tell()).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     // Which process it is does not matter: the pool says that.
     Ok(Handle { process: 0, descriptor: 0, ..told })
