@@ -105,10 +105,14 @@ class Context(ContextBase, of=True):
         """Device memory that is allocated once, and whose parts are handed out by cushim."""
         return self._resource(lib.cushim_resource_create_arena, bytes)
 
-    def create_pinned_resource(self, form: int = 0, flags: int = 0) -> Resource:
-        """Page-locked host memory; `form` is a `PinnedForm`, `flags` are `HostFlags`."""
+    def create_pinned_resource(self, form: int = 0, flags: int = 0, max_size: int = 0, handle_types: int = 0,
+                               numa_node: Optional[int] = None) -> Resource:
+        """Page-locked host memory; `form` is a `PinnedForm`, `flags` are `HostFlags`. With a greatest size, handle types or the number of a NUMA
+        node it is a pool of its own, by default on the node that is the device's own."""
         options = sized("cushim_pinned_options")
-        options.form, options.flags = form, flags
+        options.form, options.flags, options.max_size, options.handle_types = form, flags, max_size, handle_types
+        if numa_node is not None:
+            options.own_pool, options.numa_node = 1, numa_node
         return self._resource(lib.cushim_resource_create_pinned, options)
 
     def create_managed_resource(self, flags: int = 0) -> Resource:

@@ -1,28 +1,16 @@
 """Other libraries on one stream with cushim, and on memory of each other: CuPy, PyTorch, numba and cuda.core.
 
-They need a GPU, or more of one than softcuda has. CUSHIM_TEST_NEIGHBOURS=cupy,torch names those that have to be there; without it,
-each that is not installed is skipped, and on softcuda all of them are.
+They need a GPU, or more of one than softcuda has; `neighbours.py` says when they are skipped.
 """
 
 import gc
-import importlib
-import os
 
 import cushim
 import pytest
+from neighbours import neighbour
 
 numpy = pytest.importorskip("numpy")
-WANTED = [name for name in os.environ.get("CUSHIM_TEST_NEIGHBOURS", "").split(",") if name]
 COUNT = 1 << 16
-
-
-def neighbour(name):
-    """A library; to go without it is a skip, or a failure where it has to be there."""
-    if not WANTED and os.environ["CUSHIM_DRIVER"].startswith(("software", "softcuda")):
-        pytest.skip("the neighbours are tried on a GPU")
-    if name.split(".")[0] in WANTED:
-        return importlib.import_module(name)
-    return pytest.importorskip(name, exc_type=ImportError)
 
 
 @pytest.fixture
