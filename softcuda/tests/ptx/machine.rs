@@ -430,22 +430,49 @@ fn policies() {
         ("fractional.L2::evict_last.b64 %p, %f", 0x1430),
         ("cvt.L2.b64 %p, %q", 0x1230),
     ] {
-        let text = modern(&format!(
-            ".visible .entry k(.param .u64 out) {{ .reg .b64 %o, %p, %q; .reg .f32 %f; .reg .b32 %r; .shared .align 16 .b8 s[16];
+        policy_is(form, expected << 48);
+    }
+    for (primary, address, sizes, expected) in [
+        ("L2::evict_last", 0x7f12_3456_7890u64, "65536, 1048576", 0x1c13_3120u64),
+        ("L2::evict_first.L2::evict_unchanged", 0x7f12_3456_7890, "65536, 1048576", 0x1a13_3120),
+        ("L2::evict_last.L2::evict_first", 0x7f00_0000_0000, "4096, 8192", 0x1d00_0020),
+        ("L2::evict_last", 0xffff_ffff_ffff, "0x80000000, 0xffffffff", 0x1cd7_f820),
+        ("L2::evict_normal.L2::evict_first", 0x1000, "12345678, 87654321", 0x1f80_0180),
+        ("L2::evict_last", 0x7f12_3456_78ff, "1, 1", 0x1c06_7020),
+        ("L2::evict_last", 0x1000, "0, 0", 0x1800_0000),
+        ("L2::evict_unchanged", 0x7f00_0000_0000, "1000000, 3000000", 0x1830_03e0),
+    ] {
+        policy_is(
+            &format!(
+                "cvt.L2.b64 %p, %q; mov.b64 %a, {address}; createpolicy.range.{primary}.b64 %p, [%a], {sizes}"
+            ),
+            expected << 32,
+        );
+    }
+    refused_policies();
+}
+
+/// Whether a form of `createpolicy` gives these bits, and others take what it gives.
+fn policy_is(form: &str, expected: u64) {
+    let text = modern(&format!(
+            ".visible .entry k(.param .u64 out) {{ .reg .b64 %o, %p, %q, %a; .reg .f32 %f; .reg .b32 %r; .shared .align 16 .b8 s[16];
     ld.param.u64 %o, [out]; mov.f32 %f, 0.25; mov.b64 %q, 0x1230000000000000;
     createpolicy.{form};
     ld.global.L2::cache_hint.u32 %r, [%o], %p; cp.async.cg.shared.global.L2::cache_hint [s], [%o], 16, %p;
     cp.async.ca.shared.global.L2::cache_hint.L2::128B [s], [%o], 8, 4, %p;
     fence.proxy.async; fence.proxy.alias; fence.proxy.async.shared::cta; fence.proxy.async.global;
+    fence.proxy.tensormap::generic.release.cta; fence.proxy.tensormap::generic.acquire.sys [%o], 128;
     fence.mbarrier_init.release.cluster; fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;
     st.global.u64 [%o], %p; ret; }}"
         ));
-        // `cp.async` takes 16 bytes.
-        let device = Device::default();
-        let out = device.zeroed(16);
-        load(&device, &text).run(&device, "k", 1, 1, &[Arg::U64(out)]).unwrap();
-        assert_eq!(device.read::<u64>(out, 1), [expected << 48], "{form}");
-    }
+    // `cp.async` takes 16 bytes.
+    let device = Device::default();
+    let out = device.zeroed(16);
+    load(&device, &text).run(&device, "k", 1, 1, &[Arg::U64(out)]).unwrap();
+    assert_eq!(device.read::<u64>(out, 1), [expected], "{form}");
+}
+
+fn refused_policies() {
     for (line, sentence) in [
         ("createpolicy.fractional.L2::evict_last.b64 %p, 0.0;", "more than 0 and at most 1"),
         ("createpolicy.fractional.L2::evict_last.b64 %p, 2.0;", "more than 0 and at most 1"),
@@ -453,9 +480,21 @@ fn policies() {
         ("createpolicy.fractional.L2::evict_last.L2::evict_last.b64 %p;", "the second priority is"),
         ("createpolicy.fractional.L2::evict_last.b32 %r;", "the type .b32 is not supported here"),
         ("createpolicy.fractional.L2::evict_last.b64 %r;", "a register of type .b32 stands where .b64"),
-        ("createpolicy.range.global.L2::evict_last.b64 %p, [%p], 1, 2;", "only the forms"),
+        ("createpolicy.L2::evict_last.b64 %p;", "it has .fractional, .range or .cvt"),
+        ("createpolicy.range.shared.L2::evict_last.b64 %p, [%p], 1, 2;", "`.shared` is not supported here"),
+        ("createpolicy.range.L2::evict_last.b64 %p, [%p], 2, 1;", "2 bytes are more than the 1"),
+        ("createpolicy.range.L2::evict_last.b64 %p, [%p], 2;", "createpolicy has 4 operands, not 3"),
+        ("createpolicy.range.L2::evict_last.L2::evict_normal.b64 %p, [%p], 1, 2;", "the second priority is"),
         ("fence.proxy;", "this proxy is not supported"),
-        ("fence.proxy.tensormap::generic.release.gpu;", "this proxy is not supported"),
+        ("fence.proxy.generic;", "this proxy is not supported"),
+        ("fence.proxy.tensormap::generic.release;", "an order and a scope"),
+        ("fence.proxy.tensormap::generic.release.gpu [%p], 128;", "or .acquire with an address"),
+        ("fence.proxy.tensormap::generic.acquire.gpu;", "the address of a tensor map and 128"),
+        ("fence.proxy.tensormap::generic.acquire.gpu [%p], 64;", "the address of a tensor map and 128"),
+        ("fence.proxy.tensormap::generic.sc.gpu;", "it has .release, or .acquire with an address"),
+        ("cp.async.wait_group %r;", "the number of groups is an immediate"),
+        ("cp.async.wait_group;", "cp has 1 operands, not 0"),
+        ("cp.async.commit_group 1;", "cp has 0 operands, not 1"),
         ("fence.proxy.async.local;", "`.local` is not supported here"),
         ("fence.sc.cta 5;", "fence has 0 operands, not 1"),
     ] {

@@ -12,5 +12,6 @@ mod garbled;
 mod language;
 mod machine;
 mod matrices;
+mod mbarriers;
 mod mma;
 mod operands;

@@ -150,6 +150,7 @@ fn use_of(text: &str) -> Use {
         "ld" if is_strong() => Use::AtomicRead,
         "st" if is_strong() => Use::Atomic,
         "st" => Use::Write,
+        "cp" if text.contains(".bulk.global.") => Use::Write,
         "wmma" | "mma" if text.contains(".store") => Use::Write,
         _ => Use::Read,
     }
@@ -269,6 +270,8 @@ mod tests {
             ("atom.global.exch.b32", Use::Atomic),
             ("red.global.add.f32", Use::Update),
             ("cp.async.ca.shared.global", Use::Read),
+            ("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes", Use::Read),
+            ("cp.async.bulk.global.shared::cta.bulk_group", Use::Write),
             ("ldu.global.u32", Use::Read),
         ] {
             assert_eq!(use_of(text), how, "{text}");

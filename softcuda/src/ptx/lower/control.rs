@@ -68,6 +68,9 @@ pub(super) fn lower<'a>(
 
 /// Fences of all kinds. There is one way to memory, so that one between proxies has nothing to order either.
 fn fence<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>) -> Result<(), JitError> {
+    if i.modifiers.contains(&"tensormap::generic") {
+        return fence_of_tensor_map(l, i, m);
+    }
     let [] = l.operands(i)?;
     if m.take("proxy") {
         match m.one_of(&["alias", "async", "async::generic"]) {
@@ -92,6 +95,31 @@ fn fence<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a
         "sync_restrict::shared::cluster",
     ];
     m.skip(&known);
+    l.emit(op(control::fence, NIL, NIL, NIL));
+    Ok(())
+}
+
+/// `fence.proxy.tensormap::generic`: one that acquires names the map, of 128 bytes.
+fn fence_of_tensor_map<'a>(
+    l: &mut Lowering<'a, '_>,
+    i: &Instruction<'a>,
+    m: &mut Modifiers<'a>,
+) -> Result<(), JitError> {
+    if !m.take("proxy") || !m.take("tensormap::generic") {
+        return Err(m.invalid("it has .proxy.tensormap::generic"));
+    }
+    let order = m.one_of(&["acquire", "release"]);
+    if m.one_of(&["cta", "cluster", "gpu", "sys"]).is_none() {
+        return Err(m.invalid("it has an order and a scope"));
+    }
+    match (order, i.operands.as_slice()) {
+        (Some("acquire"), [address, Operand::Integer(128)]) => {
+            l.address(address)?;
+        }
+        (Some("acquire"), _) => return Err(m.invalid("the address of a tensor map and 128 are wanted")),
+        (Some(_), []) => {}
+        _ => return Err(m.invalid("it has .release, or .acquire with an address")),
+    }
     l.emit(op(control::fence, NIL, NIL, NIL));
     Ok(())
 }

@@ -52,7 +52,7 @@ pub(super) fn lower<'a>(
         (Operand::Vector(parts), _) | (_, Some(parts)) if parts.len() == count => parts,
         _ => return Err(m.invalid(&format!("{count} registers in braces are wanted"))),
     };
-    let address = address_of_row(l, m, address, space)?;
+    let address = l.whole_address(address, space, m)?;
     let matrices = Matrices { space, transposed, address };
     if i.opcode == "ldmatrix" { matrices.load(l, m, registers) } else { matrices.store(l, m, registers) }
 }
@@ -62,27 +62,6 @@ fn check_type(m: &mut Modifiers<'_>) -> Result<(), JitError> {
         B16 => Ok(()),
         ty => Err(m.bad_type(ty)),
     }
-}
-
-/// The address that each lane gives, with what is added to it, as wide as the space's are.
-fn address_of_row<'a>(
-    l: &mut Lowering<'a, '_>,
-    m: &Modifiers<'a>,
-    operand: &Operand<'a>,
-    space: Space,
-) -> Result<Reg, JitError> {
-    let place = l.address(operand)?;
-    let Place::Register(reg, width, imm) = l.place_in(place, space, m)? else {
-        return Err(m.invalid("the variable is not of this state space"));
-    };
-    let (ty, run): (Type, Handler) = match width {
-        4 => (B32, binary(|a: u32, b: u32| a.wrapping_add(b))),
-        _ => (B64, binary(|a: u64, b: u64| a.wrapping_add(b))),
-    };
-    let (sum, add) =
-        (l.temporary(ty), l.constant(if width == 4 { u64::from(imm as u32) } else { imm as u64 }, ty));
-    l.emit(op(run, sum, reg, add));
-    Ok(sum)
 }
 
 /// `value` of the lane whose number `lane` has, for all lanes.

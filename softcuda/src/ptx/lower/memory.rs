@@ -12,7 +12,7 @@ use crate::ptx::exec::access::{argument, check_alignment, load, store};
 use crate::ptx::exec::control::fence;
 use crate::ptx::exec::copy::copy_async;
 use crate::ptx::exec::core::{Handler, Op, Reg};
-use crate::ptx::exec::map::unary;
+use crate::ptx::exec::map::{binary, unary};
 use crate::ptx::exec::space::{Generic, Global, Local, Param, Shared};
 use crate::ptx::types::Type;
 
@@ -209,6 +209,30 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
+    /// The address in brackets with what is added to it, in a register as wide as the space's addresses are.
+    pub(super) fn whole_address(
+        &mut self,
+        operand: &Operand<'a>,
+        space: Space,
+        m: &Modifiers<'a>,
+    ) -> Result<Reg, JitError> {
+        let place = self.address(operand)?;
+        let Place::Register(reg, width, imm) = self.place_in(place, space, m)? else {
+            return Err(m.invalid("the variable is not of this state space"));
+        };
+        if imm == 0 {
+            return Ok(reg);
+        }
+        let (ty, run): (Type, Handler) = match width {
+            4 => (Type::B32, binary(|a: u32, b: u32| a.wrapping_add(b))),
+            _ => (Type::B64, binary(|a: u64, b: u64| a.wrapping_add(b))),
+        };
+        let add = self.constant(if width == 4 { u64::from(imm as u32) } else { imm as u64 }, ty);
+        let sum = self.temporary(ty);
+        self.emit(op(run, sum, reg, add));
+        Ok(sum)
+    }
+
     /// Before the parts of a vector are accessed one by one: its alignment is checked, and the address is copied if a part
     /// could replace it.
     fn checked(&mut self, place: Place, space: Space, size: u32, copied: bool) -> Place {
@@ -377,8 +401,15 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
     if !m.take("async") {
         return Err(m.uncovered("only the forms of cp.async are supported"));
     }
-    if m.one_of(&["commit_group", "wait_group", "wait_all"]).is_some() {
-        return Ok(());
+    match m.one_of(&["commit_group", "wait_group", "wait_all"]) {
+        Some("wait_group") => {
+            let [Operand::Integer(_)] = l.operands(i)? else {
+                return Err(m.invalid("the number of groups is an immediate"));
+            };
+            return Ok(());
+        }
+        Some(_) => return l.operands::<0>(i).map(drop),
+        None => {}
     }
     let cache = m.one_of(&["ca", "cg"]).ok_or_else(|| m.uncovered("this form is not supported"))?;
     let target = m.one_of(&["shared", "shared::cta"]);
@@ -395,22 +426,12 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
     if !(matches!((cache, size), ("ca", 4 | 8) | (_, 16))) {
         return Err(m.invalid("this size cannot be copied"));
     }
-    let to = l.address(&operands[0])?;
-    let (to, to_imm) = match l.place_in(to, Space::Shared, m)? {
-        Place::Register(reg, _, imm) => (reg, imm),
-        _ => return Err(m.invalid("the variable is not of this state space")),
-    };
+    let a = l.whole_address(&operands[0], Space::Shared, m)?;
     let from = l.address(&operands[1])?;
     let (b, imm) = match l.place_in(from, Space::Global, m)? {
         Place::Register(reg, _, imm) => (reg, imm),
         _ => return Err(m.invalid("the variable is not of this state space")),
     };
-    let mut a = to;
-    if to_imm != 0 {
-        a = l.temporary(Type::B32);
-        let add = l.constant(u64::from(to_imm as u32), Type::B32);
-        l.emit(op(crate::ptx::exec::map::binary(|a: u32, b: u32| a.wrapping_add(b)), a, to, add));
-    }
     let c = match operands.get(3) {
         None => l.constant(size, Type::B32),
         Some(operand) => match l.any_register(operand) {

@@ -6,6 +6,7 @@
 mod arithmetic;
 mod atomic;
 mod bits;
+mod bulk;
 mod call;
 mod carry;
 mod collective;
@@ -18,6 +19,7 @@ mod function;
 mod halves;
 mod lowering;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod mma;
 mod modifiers;

@@ -3,8 +3,8 @@
 use super::lowering::Lowering;
 use super::modifiers::Modifiers;
 use super::{
-    arithmetic, atomic, bits, call, carry, collective, compare, control, convert, convert_bytes, matrix,
-    memory, mma, packed, policy, transcendental, transfer,
+    arithmetic, atomic, bits, bulk, call, carry, collective, compare, control, convert, convert_bytes,
+    matrix, mbarrier, memory, mma, packed, policy, transcendental, transfer,
 };
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
@@ -31,6 +31,9 @@ pub(super) fn lower<'a>(
         "cvt" if convert_bytes::is_one(i) => convert_bytes::lower(l, i, m),
         "cvt" => convert::lower(l, i, m),
         "mov" | "cvta" | "isspacep" | "mapa" | "getctarank" => transfer::lower(l, i, m),
+        "cp" if bulk::is_one(i) => bulk::lower(l, i, m),
+        "cp" if i.modifiers.contains(&"mbarrier") => mbarrier::arrive_after_copies(l, i, m),
+        "mbarrier" => mbarrier::lower(l, i, m),
         "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "cp" | "discard" | "applypriority" => {
             memory::lower(l, i, m)
         }
