@@ -37,7 +37,23 @@ static int is_unsafe(const char *name) {
   return 0;
 }
 
+static int function_named(const char *name) {
+  int i;
+  for (i = 0; i < FUNCTIONS && strcmp(fuzz_functions[i].name, name) != 0; i++) {
+  }
+  return i < FUNCTIONS ? i : NOTHING;
+}
+
+static int something_sleeps(void) {
+  int i;
+  for (i = 0; i < object_count; i++) {
+    if (objects[i].asleep && lives(i)) return 1;
+  }
+  return 0;
+}
+
 static int choose_function(void) {
+  if (something_sleeps() && once_in(32)) return function_named("cushim_buffer_wake");
   for (;;) {
     const int chosen = (int)below(FUNCTIONS);
     const struct fuzz_function *function = &fuzz_functions[chosen];
@@ -70,14 +86,12 @@ static int opening_function(int step) {
                                         "cushim_kernel_create",               "cushim_kernel_create",     "cushim_resource_create_managed",
                                         "cushim_buffer_create",
                                         "cushim_resource_create_device_pool", "cushim_resource_allocate", "cushim_buffer_create_default",
-                                        "cushim_buffer_create",               "cushim_buffer_create"};
-  int i;
+                                        "cushim_buffer_create",               "cushim_buffer_create",
+                                        "cushim_resource_create_virtual",     "cushim_resource_import",
+                                        "cushim_buffer_create",               "cushim_buffer_import"};
   if (step >= (int)(sizeof opening / sizeof *opening)) return NOTHING;
   if (step == 1 && !once_in(8)) return NOTHING; /* costly */
-  for (i = 0; i < FUNCTIONS; i++) {
-    if (strcmp(fuzz_functions[i].name, opening[step]) == 0) return i;
-  }
-  return NOTHING;
+  return function_named(opening[step]);
 }
 
 /* Buffers of the call, one after the other, as arguments or in structs; NOTHING after the last. */
@@ -107,10 +121,21 @@ static void settle(int buffer) {
   if (stream == NULL || cushim_stream_synchronize(stream) == CUSHIM_SUCCESS) objects[buffer].settled = 1;
 }
 
+/* What sleeps is used by no work of other streams. */
+static void wait_for_all(void) {
+  int i;
+  for (i = 0; i < token_count; i++) {
+    if (tokens[i].kind != FUZZ_context || tokens[i].state == ENDED_CLAIM || is_lost(tokens[i].object)) continue;
+    (void)cushim_context_synchronize((cushim_context)(uintptr_t)tokens[i].value);
+  }
+  (void)cushim_context_synchronize(root_context);
+}
+
 /* What is the user's to order: the use of a buffer in another stream than that of its memory, and a change of that. */
 static void order_before(const struct plan *plan) {
   const int user = user_of_memory(plan), reorders = mentions(plan, "set_stream") || mentions(plan, "destroy_on");
   int i, buffer;
+  if (is_named(plan, "cushim_buffer_sleep")) wait_for_all();
   if (!works(plan) && !reorders) return;
   for (i = 0; (buffer = buffer_of(plan, i)) != NOTHING; i++) {
     const struct object *it = &objects[buffer];

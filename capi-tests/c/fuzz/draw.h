@@ -97,6 +97,7 @@ static uint64_t draw_bytes(const struct plan *plan) {
 static uint64_t draw_value(const struct plan *plan, const struct fuzz_parameter *parameter) {
   const char *name = parameter->name;
   if (parameter->values != NULL) return draw_enumerator(plan, parameter);
+  if (parameter->is_flags && is_named(plan, "cushim_buffer_sleep")) return ONE_OF(0, 0, CUSHIM_SLEEP_KEEP_CONTENTS, CUSHIM_SLEEP_KEEP_CONTENTS, 2);
   if (parameter->is_flags) return settings.safe ? below(4) : below(20);
   if (parameter->frees != NO_MEMORY) return a_memory(plan, parameter->frees, parameter->frees);
   if (parameter->is_address && strcmp(name, "address") != 0) return device_memory(plan);
@@ -194,6 +195,37 @@ static void draw_read(struct plan *plan, const struct fuzz_parameter *parameter,
   }
 }
 
+/*
+ * Whether the object is of those that the function is for: pools of another process, and virtual memory, which must be this process's to
+ * sleep, and asleep to wake.
+ */
+static int suits(const struct plan *plan, const struct object *it) {
+  static const char *const of_virtual_memory[] = {"cushim_buffer_grow", "cushim_buffer_get_part_count", "cushim_buffer_export_parts"};
+  size_t i;
+  if (it->kind == FUZZ_resource) {
+    if (is_named(plan, "cushim_buffer_import")) return it->imported;
+    return it->is_virtual && (is_named(plan, "cushim_buffer_import_parts") || (is_named(plan, "cushim_buffer_create") && once_in(2)));
+  }
+  if (it->kind != FUZZ_buffer || it->parent == NOTHING || !objects[it->parent].is_virtual) return 0;
+  if (is_named(plan, "cushim_buffer_sleep")) return !it->imported && !it->asleep;
+  if (is_named(plan, "cushim_buffer_wake")) return it->asleep;
+  for (i = 0; i < sizeof of_virtual_memory / sizeof *of_virtual_memory; i++) {
+    if (is_named(plan, of_virtual_memory[i])) return 1;
+  }
+  return 0;
+}
+
+/* A handle for the function, of those that few objects have, if there is one. */
+static uint64_t draw_suitable(const struct plan *plan, enum fuzz_kind kind) {
+  const int start = token_count > 0 ? (int)below((uint64_t)token_count) : 0;
+  int i;
+  for (i = 0; i < token_count && !once_in(8); i++) {
+    const struct token *it = &tokens[(start + i) % token_count];
+    if (it->kind == kind && it->state != ENDED_CLAIM && lives(it->object) && suits(plan, &objects[it->object])) return it->value;
+  }
+  return draw_handle(kind);
+}
+
 static void draw_argument(struct plan *plan, int at) {
   const struct fuzz_parameter *parameter = &plan->function->parameters[at];
   unsigned char *room = rooms[at].bytes;
@@ -213,7 +245,7 @@ static void draw_argument(struct plan *plan, int at) {
     return;
   case HANDLE:
   case ENDED:
-    *argument = draw_handle((enum fuzz_kind)parameter->kind);
+    *argument = draw_suitable(plan, (enum fuzz_kind)parameter->kind);
     judge_handle(plan, at);
     return;
   case PASSED:

@@ -29,6 +29,7 @@ static int object_of_claim(const struct plan *plan, enum fuzz_kind kind, uint64_
   const uint64_t native = native_of(kind, handle);
   int object = NOTHING, other;
   if (kind == FUZZ_driver) object = 0;
+  else if (is_named(plan, "cushim_resource_import") && plan->exported != NULL && plan->exported->object != NOTHING) object = plan->exported->object;
   else if (mentions(plan, "_ref")) object = subject(plan);
   else if (default_stream_in(plan)) object = default_stream_of(subject(plan), default_stream_in(plan));
   else object = object_with(kind, native);
@@ -66,8 +67,9 @@ static int borrowed_from(const struct plan *plan, enum fuzz_kind kind) {
   if (objects[from].kind == FUZZ_device && kind == FUZZ_resource) return objects[from].resource != NOTHING ? objects[from].resource : add_object(kind, from);
   if (objects[from].kind != FUZZ_buffer || kind == FUZZ_resource) return ancestor(from, kind);
   if (kind == FUZZ_stream) return objects[from].stream;
-  /* Where no resource says in which context the memory is, its stream does. */
   parent = objects[from].parent;
+  if (parent != NOTHING && objects[parent].kind == FUZZ_context) return parent; /* it was opened there */
+  /* Where no resource says in which context the memory is, its stream does. */
   if (!objects[from].ordered && parent != NOTHING && objects[parent].kind == FUZZ_resource && !objects[parent].is_virtual) return ancestor(parent, FUZZ_context);
   return objects[from].stream == NOTHING ? NOTHING : ancestor(objects[from].stream, kind);
 }
@@ -146,6 +148,7 @@ static void apply_buffer(struct plan *plan) {
   void *tensor;
   if (is_named(plan, "cushim_buffer_wrap") && argument(plan, "resource") != 0) forget_at(argument(plan, "pointer"), OF_RESOURCE);
   if (is_named(plan, "cushim_buffer_set_stream")) set_order(plan->objects[0], plan->objects[1]);
+  if (is_named(plan, "cushim_buffer_sleep") || is_named(plan, "cushim_buffer_wake")) objects[plan->objects[0]].asleep = is_named(plan, "cushim_buffer_sleep");
   if (is_named(plan, "cushim_buffer_import_dlpack")) take_in(plan);
   if (!is_named(plan, "cushim_buffer_export_dlpack")) return;
   memcpy(&tensor, room_of(plan, "tensor"), sizeof tensor);
@@ -153,19 +156,21 @@ static void apply_buffer(struct plan *plan) {
   give_out(tensor, argument(plan, "options") != 0 && (options->flags & CUSHIM_DLPACK_UNVERSIONED) != 0, plan->objects[0]);
 }
 
-/* Files that the call has opened are the program's to close. */
-static void close_files(const struct plan *plan) {
-  const int one = parameter_named(plan, "file"), many = parameter_named(plan, "files");
-  const int at = one != NOTHING ? one : many;
-  size_t i, count = 1;
-  int32_t file;
-  if (!mentions(plan, "_export") || (one == NOTHING && many == NOTHING)) return;
-  if (many != NOTHING) count = (size_t)argument(plan, "count");
-  if (plan->arguments[at] == 0) return;
-  for (i = 0; i < count; i++) {
-    memcpy(&file, rooms[at].bytes + i * sizeof file, sizeof file);
-    if (close(file) != 0) fail("%s gives a file %d that is none", plan->function->name, (int)file);
-  }
+/* Files that the call has opened are the program's to close, once nothing is imported from there any more. */
+static void apply_export(const struct plan *plan) {
+  const int is_parts = is_named(plan, "cushim_buffer_export_parts");
+  const int bytes = parameter_named(plan, is_parts ? "descriptors" : "descriptor"), file = parameter_named(plan, is_parts ? "files" : "file");
+  const size_t count = is_parts ? (size_t)argument(plan, "count") : 1;
+  int32_t files[ROOM / sizeof(int32_t)];
+  enum exported_kind kind = OF_POOL;
+  if (file != NOTHING) memcpy(files, rooms[file].bytes, sizeof files);
+  if (is_named(plan, "cushim_event_export")) kind = AN_EVENT;
+  else if (is_named(plan, "cushim_resource_export")) kind = A_POOL;
+  else if (is_named(plan, "cushim_allocation_export")) kind = AN_ALLOCATION;
+  else if (is_parts) kind = PARTS;
+  else if (is_named(plan, "cushim_buffer_export_dma_buf")) close_file(files[0]);
+  if (bytes == NOTHING) return;
+  keep_export(kind, rooms[bytes].bytes, count, files, file == NOTHING ? 0 : count, kind == A_POOL ? plan->objects[0] : NOTHING);
 }
 
 static void count_drained(const struct plan *plan) {
@@ -227,7 +232,7 @@ static void apply(struct plan *plan) {
   }
   owners_taken += plan->owners;
   if (mentions(plan, "cushim_buffer")) apply_buffer(plan);
-  close_files(plan);
+  if (mentions(plan, "_export") && !mentions(plan, "_dlpack")) apply_export(plan);
   apply_memory(plan);
   if (is_named(plan, "cushim_stream_push_current")) current_streams[current_stream_count++] = subject(plan);
   else if (is_named(plan, "cushim_stream_pop_current")) current_stream_count--;

@@ -31,6 +31,7 @@ static void step(void) {
          plan.doubtful, plan.unsure, cushim_last_error_message());
   }
   if (line->status == CUSHIM_SUCCESS) {
+    progress->succeeded[line->function]++;
     order_after(&plan);
     apply(&plan);
   } else {
@@ -48,6 +49,7 @@ static int device_object;
 /* The driver is the first object, its first device the second, the primary context of that the third. */
 static void begin(void) {
   cushim_device device;
+  meet_another();
   object_count = token_count = memory_count = stranded_count = tensor_count = current_stream_count = 0;
   if (root_driver == NULL) must(cushim_driver_open(NULL, &root_driver), "cushim_driver_open");
   must(cushim_driver_get_device(root_driver, 0, &device), "cushim_driver_get_device");
@@ -223,6 +225,7 @@ static void end(void) {
   settle_owners();
   free_stranded();
   check_arena();
+  forget_own_exports();
   if (lent_memory != 0 && !is_lost(2)) must(cushim_context_free(root_context, lent_memory), "cushim_context_free");
   if (settings.safe) return; /* a primary context is slow to come up again */
   must(cushim_context_destroy(root_context), "cushim_context_destroy");

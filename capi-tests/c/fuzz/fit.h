@@ -3,6 +3,7 @@
 #define FUZZ_FIT_H
 
 #include "draw.h"
+#include "exports.h"
 
 static int object_at(const struct plan *plan, const char *name) {
   const int at = parameter_named(plan, name);
@@ -151,6 +152,7 @@ static void fit(struct plan *plan) {
   else if (is_named(plan, "cushim_kernel_launch_packed")) fit_launch_packed(plan);
   else if (is_named(plan, "cushim_buffer_import_dlpack")) fit_import(plan);
   else if (is_named(plan, "cushim_resource_set_peers") || is_named(plan, "cushim_resource_remove_peers")) fit_peers(plan);
+  else if (imported_by(plan) != EXPORTED_KINDS) fit_exported(plan);
   plan->doubtful |= refuses_objects(plan);
   fit_stream(plan);
 }

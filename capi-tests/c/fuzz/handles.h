@@ -16,6 +16,9 @@ static union {
   unsigned char bytes[ROOM];
 } rooms[PARAMETERS];
 
+/* What imports draw from: exports.h. */
+struct exported;
+
 /* A call to be made. */
 struct plan {
   const struct fuzz_function *function;
@@ -29,6 +32,7 @@ struct plan {
   int inner[USED], inner_count; /* other objects whose handles stand there */
   uint64_t owners;         /* that are lent in structs */
   void *given;             /* a tensor of the program's own */
+  const struct exported *exported; /* what is imported, as it was exported */
 };
 
 static unsigned bit(cushim_status status) { return status <= 0 && status > -32 ? 1u << -status : 0; }

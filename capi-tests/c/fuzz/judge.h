@@ -52,14 +52,15 @@ static int depends_on_more(const struct plan *plan) {
   return 0;
 }
 
-/* Errors after which nothing works any more: no call here gives cause for one. */
-static int is_sticky(cushim_status status) {
+/* Errors after which nothing works any more: no call here gives cause for one. A file that is none of the driver's it does not know. */
+static int is_sticky(const struct plan *plan, cushim_status status) {
   static const cushim_status harmless[] = {704, 705, 708, 709, 712, 713}; /* of peers, contexts and registered memory */
   size_t i;
   for (i = 0; i < sizeof harmless / sizeof *harmless; i++) {
     if (status == harmless[i]) return 0;
   }
-  return (status >= 700 && status < 720) || status == 999;
+  if (status == 999) return imported_by(plan) == EXPORTED_KINDS;
+  return status >= 700 && status < 720;
 }
 
 static int takes_current_stream(const struct plan *plan) {
@@ -87,7 +88,7 @@ static int is_as_it_must_be(const struct plan *plan, cushim_status status) {
   if (status == CUSHIM_ERROR_INVALID_ARGUMENT) return plan->doubtful;
   if (any_lost(plan)) return plan->function->reaches_driver;
   if (status == CUDA_ERROR_CONTEXT_IS_DESTROYED && gone_may_be_current()) return plan->function->reaches_driver;
-  if (is_sticky(status)) return 0;
+  if (is_sticky(plan, status)) return 0;
   if (plan->doubtful || plan->unsure) return 1;
   return plan->function->reaches_driver && (!in_one_context(plan) || depends_on_more(plan));
 }

@@ -29,6 +29,8 @@ struct object {
   int on_device;    /* of a buffer: kernels reach it */
   int managed;      /* of a buffer */
   int is_virtual;   /* of a resource: what nobody frees goes with it */
+  int imported;     /* of a resource: another process's pool; of a buffer: memory of another process */
+  int asleep;       /* of a buffer */
   uint64_t pointer, bytes; /* of a buffer */
   int shape;        /* of a kernel: which one of the code it is */
   uint64_t function; /* of a kernel: the driver's function, if that was asked for */

@@ -61,6 +61,7 @@ static void note_resource(const struct plan *plan, int object, uint64_t handle) 
   must(cushim_resource_get_kind(resource, &kind), "cushim_resource_get_kind");
   objects[object].ordered = properties.stream_ordered;
   objects[object].is_virtual = kind == CUSHIM_RESOURCE_VIRTUAL;
+  objects[object].imported = is_named(plan, "cushim_resource_import");
   objects[object].ordinal = properties.device;
   objects[object].native = address_of(pool);
   /* A pool is no context's. */
@@ -107,6 +108,7 @@ static int parent_of(const struct plan *plan, enum fuzz_kind kind, uint64_t hand
 static int source_of(const struct plan *plan, int object) {
   const int parent = objects[object].parent, stream = object_at(plan, "stream");
   if (parent != NOTHING && objects[parent].kind == FUZZ_buffer) return objects[parent].source;
+  if (is_named(plan, "cushim_buffer_open")) return parent;
   if (objects[object].pointer - lent_memory < PAGE) return 2;
   if (parent != NOTHING && objects[parent].kind == FUZZ_resource && !objects[parent].ordered) return ancestor(parent, FUZZ_context);
   return objects[object].ordered && stream != NOTHING ? ancestor(stream, FUZZ_context) : NOTHING;
@@ -125,6 +127,7 @@ static void note_buffer(const struct plan *plan, int object, uint64_t handle) {
   must(cushim_buffer_get_pointer(buffer, &it->pointer), "cushim_buffer_get_pointer");
   must(cushim_buffer_get_stream(buffer, &stream), "cushim_buffer_get_stream");
   it->bytes = bytes;
+  it->imported = imported_by(plan) != EXPORTED_KINDS;
   it->ordered = it->parent == resource && resource != NOTHING && objects[resource].ordered;
   it->source = source_of(plan, object);
   if (stream != NULL && given != NOTHING) set_order(object, given);

@@ -49,6 +49,8 @@ struct fuzz_progress {
   struct fuzz_line lines[LAST_LINES]; /* by the number of the call */
   unsigned char skipped[STEPS];       /* steps that are left out, while a failure is made smaller */
   int alone;                          /* one episode, and its calls shown if 2 */
+  int has_another;                    /* another process exports something of each kind */
+  uint64_t succeeded[FUNCTIONS];      /* how often */
 };
 static struct fuzz_progress *progress;
 
