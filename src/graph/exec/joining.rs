@@ -1,6 +1,6 @@
 //! Launches that would make their stream part of a capture.
 
-use super::{Exec, State};
+use super::Exec;
 use crate::event::{Event, awaited_in_captures};
 use crate::graph::contents::{Contents, Record};
 use crate::graph::state::name;
@@ -12,13 +12,16 @@ impl Exec {
     /// Refuses to launch what waits for an event that a capture under way has recorded: nobody would know that the stream takes part in it,
     /// and what is enqueued there afterwards would not run.
     #[cold]
-    pub(super) fn check_joins_none(&self, state: &State, stream: &Stream) -> Result<(), Error> {
+    pub(super) fn check_joins_none<'a>(
+        &self,
+        all: impl Iterator<Item = &'a Contents>,
+        stream: &Stream,
+    ) -> Result<(), Error> {
         let captured = awaited_in_captures();
         if captured.is_empty() {
             return Ok(());
         }
-        let others = state.untold.iter().map(|(_, contents)| contents);
-        for (_, record) in std::iter::once(&state.contents).chain(others).flat_map(Contents::iter) {
+        for (_, record) in all.flat_map(Contents::iter) {
             match &record.parameters {
                 Parameters::EventWait(waits) if captured.contains(&waits.native()) => {
                     return Err(self.would_join(stream, record, waits));

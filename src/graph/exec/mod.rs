@@ -261,10 +261,6 @@ impl Exec {
             self.check_watched(&state)?;
         }
         self.check_used(&mut state)?;
-        let recorded = none_is_recorded();
-        if recorded.as_ref().is_some_and(NoneRecorded::may_be_in_capture) {
-            self.check_joins_none(&state, stream)?;
-        }
         let mut before = None;
         let launched = {
             let State {
@@ -285,8 +281,15 @@ impl Exec {
             if any_asleep() {
                 held.check_awake(holds(contents, untold), self)?;
             }
+            // Last: who has it waits for no lock that others hold while they capture.
+            let recorded = none_is_recorded();
+            if recorded.as_ref().is_some_and(NoneRecorded::may_be_in_capture) {
+                let untold = untold.iter().map(|(_, contents)| contents);
+                self.check_joins_none(std::iter::once(&*contents).chain(untold), stream)?;
+            }
             // SAFETY: the caller vouches for the nodes; the stream is alive.
             let launched = unsafe { raw.launch(stream.raw().handle()) };
+            drop(recorded);
             match launched {
                 Ok(()) => {
                     before = launches.was_launched(stream, *keeps);
@@ -301,8 +304,7 @@ impl Exec {
             launched
         };
         drop(state);
-        drop(recorded);
-        drop(before); // outside of the locks
+        drop(before); // outside of the lock
         launched.map_err(|error| self.refused_launch(error, stream))
     }
 
