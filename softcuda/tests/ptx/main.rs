@@ -14,4 +14,5 @@ mod machine;
 mod matrices;
 mod mbarriers;
 mod mma;
+mod mma_bits;
 mod operands;

@@ -136,7 +136,7 @@ fn phases_wait_for_bytes_too() {
         "mbarrier.arrive_drop.expect_tx.shared::cluster.b64 _, [%m], 48;",
         "mbarrier.arrive.expect_tx.b64 %s, [%a], 0;",
     ];
-    let bytes = |word: u64| ((word >> 21) as i32) << 10 >> 10;
+    let bytes = |word: u64| -(((word >> 21) as i32) << 11 >> 11);
     let all = run(&steps).unwrap();
     let found: Vec<_> = all.iter().map(|[word, ..]| (word >> 63 != 0, bytes(*word))).collect();
     let (even, odd) = (false, true);
@@ -268,7 +268,7 @@ fn what_has_no_meaning() {
     for (step, kind, sentence) in [
         (
             "mbarrier.arrive.shared.b64 %s, [%m], 2;",
-            FaultKind::IllegalInstruction,
+            FaultKind::Mbarrier,
             "2 arrive at an mbarrier that waits for 1",
         ),
         (

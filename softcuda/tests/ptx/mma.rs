@@ -3,23 +3,23 @@
 use crate::device::{Arg, Device, compile, load};
 
 /// A form: how many registers each operand has, and how wide elements are.
-struct Form {
-    name: &'static str,
-    rows: usize,
-    inner: usize,
+pub(crate) struct Form {
+    pub(crate) name: &'static str,
+    pub(crate) rows: usize,
+    pub(crate) inner: usize,
     /// Bits of an element: of factors, and of sums.
-    bits: usize,
-    sum_bits: usize,
+    pub(crate) bits: usize,
+    pub(crate) sum_bits: usize,
 }
 
 const LANES: usize = 32;
 
 impl Form {
-    fn word(&self) -> usize {
+    pub(crate) fn word(&self) -> usize {
         if self.bits == 64 { 64 } else { 32 }
     }
 
-    fn registers(&self, elements: usize, bits: usize) -> usize {
+    pub(crate) fn registers(&self, elements: usize, bits: usize) -> usize {
         elements * bits / (LANES * self.word())
     }
 
@@ -80,7 +80,7 @@ early:
         (row % 8 * 4 + column / 2, element / per, element % per)
     }
 
-    fn run(&self, words: &[u64]) -> Vec<u64> {
+    pub(crate) fn run(&self, words: &[u64]) -> Vec<u64> {
         let device = Device::default();
         let run = |input: u64, out: u64| {
             let args = [Arg::U64(input), Arg::U64(out)];

@@ -169,7 +169,7 @@ fn answer(fault: &Fault) -> CUresult {
         FaultKind::NotInCluster | FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
         FaultKind::OutOfMemory => CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
         FaultKind::Deadlock | FaultKind::Timeout => CUDA_ERROR_LAUNCH_TIMEOUT,
-        FaultKind::Trap | FaultKind::Cancelled => CUDA_ERROR_LAUNCH_FAILED,
+        FaultKind::Trap | FaultKind::Mbarrier | FaultKind::Cancelled => CUDA_ERROR_LAUNCH_FAILED,
     }
 }
 

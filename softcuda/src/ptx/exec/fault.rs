@@ -13,6 +13,8 @@ pub enum FaultKind {
     MisalignedAddress,
     /// `trap` (`CUDA_ERROR_LAUNCH_FAILED`).
     Trap,
+    /// An `mbarrier` used in a way that has no meaning (`CUDA_ERROR_LAUNCH_FAILED`).
+    Mbarrier,
     /// An assertion of the kernel (`CUDA_ERROR_ASSERT`).
     Assert,
     /// More calls than the stack holds (`CUDA_ERROR_ILLEGAL_ADDRESS`).
@@ -59,6 +61,7 @@ impl fmt::Display for Fault {
             FaultKind::NotInCluster => "shared memory that no block of the cluster has, address",
             FaultKind::MisalignedAddress => "misaligned address",
             FaultKind::Trap => "trap",
+            FaultKind::Mbarrier => "wrong use of an mbarrier",
             FaultKind::Assert => "assertion failed",
             FaultKind::StackOverflow => "stack overflow",
             FaultKind::InvalidPc => "jump to what is no function or label",

@@ -15,6 +15,7 @@ pub(in crate::ptx) const MOST: u32 = (1 << 20) - 1;
 pub(in crate::ptx) enum Change {
     /// Waits for `b` arrivals in each phase.
     Init,
+    /// The memory is for something else from now on; nothing is changed.
     Invalidate,
     /// `b` threads arrive.
     Arrive,
@@ -47,7 +48,7 @@ pub(in crate::ptx) struct Word {
     pub(in crate::ptx) bytes: i32,
 }
 
-/// Numbers of arrivals are kept as what is missing to this: those of compute capability 9.0, which programs can see in a state.
+/// Numbers of arrivals are kept as what is missing to this: so does compute capability 9.0, whose bits programs can see in a state.
 const FULL: u32 = MOST + 1;
 
 impl Word {
@@ -62,8 +63,8 @@ impl Word {
             odd: bits >> Self::PHASE != 0,
             expected: missing(Self::EXPECTED),
             pending: missing(Self::PENDING),
-            // 22 bits, the topmost of which is the sign.
-            bytes: ((bits >> Self::BYTES) as i32) << 10 >> 10,
+            // 21 bits, the topmost of which is the sign.
+            bytes: -(((bits >> Self::BYTES) as i32) << 11 >> 11),
         }
     }
 
@@ -71,7 +72,7 @@ impl Word {
         let missing = |count: u32, shift: u32| u64::from((FULL - count) & MOST) << shift;
         u64::from(self.odd) << Self::PHASE
             | missing(self.pending, Self::PENDING)
-            | (self.bytes as u64 & ((1 << 22) - 1)) << Self::BYTES
+            | (-self.bytes as u64 & ((1 << 21) - 1)) << Self::BYTES
             | missing(self.expected, Self::EXPECTED)
     }
 
@@ -81,15 +82,15 @@ impl Word {
 
     fn arrive(&mut self, count: u32) -> Result<(), String> {
         match self.pending.checked_sub(count) {
-            Some(left) if count > 0 => self.pending = left,
-            _ => return Err(format!("{count} arrive at an mbarrier that waits for {}", self.pending)),
+            Some(left) => self.pending = left,
+            None => return Err(format!("{count} arrive at an mbarrier that waits for {}", self.pending)),
         }
         self.end_phase();
         Ok(())
     }
 
     fn arrive_within(&mut self, count: u32) -> Result<(), String> {
-        if count < self.pending || count == 0 {
+        if count < self.pending {
             self.pending -= count;
             return Ok(());
         }
@@ -172,12 +173,11 @@ impl Core<'_> {
         let before = unsafe { place.read_unaligned() };
         let word = match Word::of(before).changed(change, b) {
             Ok(word) => word.bits(),
-            Err(message) => return Err(self.fail_saying(FaultKind::IllegalInstruction, lane, message)),
+            Err(message) => return Err(self.fail_saying(FaultKind::Mbarrier, lane, message)),
         };
-        let after = if change == Change::Invalidate { 0 } else { word };
-        if change != Change::Copied {
+        if !matches!(change, Change::Invalidate | Change::Copied) {
             // SAFETY: as above.
-            unsafe { place.write_unaligned(after) };
+            unsafe { place.write_unaligned(word) };
         }
         Ok(before)
     }
@@ -187,7 +187,7 @@ impl Core<'_> {
         let mut states = [0u64; LANES];
         for lane in self.active() {
             match self.change_mbarrier::<S>(lane, addresses[lane].plus(op.imm), (change, b[lane])) {
-                Ok(before) => states[lane] = before,
+                Ok(before) => states[lane] = before & STATE,
                 Err(step) => return step,
             }
         }
@@ -228,6 +228,9 @@ impl Core<'_> {
         }
     }
 }
+
+/// What arrivals give of the word that was there: the phase, what is missing, and a part of the bytes. What a card has in the other half differs.
+const STATE: u64 = !0 << 32;
 
 /// In the `extra` of what tests: `b` is a parity, and not a state.
 pub(in crate::ptx) const BY_PARITY: u32 = 1;

@@ -7,23 +7,24 @@
 //! - of the sum: row `n / 4 + 8 * (e / 2)` and column `n % 4 * 2 + e % 2` as element `e` of its registers.
 
 use super::core::{Core, LANES, Lane, Op, Reg, Step};
-use super::mma_sum::{aligned, in_two_steps};
+use super::mma_sum::{aligned, aligned_half, in_two_steps, in_two_steps_half};
 use crate::ptx::byte_float::{ByteFloat, E4m3, E5m2};
-use crate::ptx::float::{canonical, quiet};
+use crate::ptx::float::{Round, canonical, passed};
 use crate::ptx::half::{Bf16, F16, Half};
 
 const MOST_ROWS: usize = 16;
 const MOST_INNER: usize = 32;
 const COLUMNS: usize = 8;
 
-/// What is multiplied and summed: exact products.
+/// What is multiplied and summed.
 pub(in crate::ptx) trait Number: Copy + Default {
     fn fused(self, b: Self, sum: Self) -> Self;
 }
 
 impl Number for f64 {
     fn fused(self, b: Self, sum: Self) -> Self {
-        self.mul_add(b, sum)
+        // Measured on an H100: a NaN of the second matrix passes first, then that of the sum.
+        passed(self.mul_add(b, sum), [b, sum, self])
     }
 }
 
@@ -137,8 +138,13 @@ impl Sum for InF16 {
     }
 
     fn put(word: &mut u32, at: usize, sum: f64) {
-        let bits = F16::round(sum, crate::ptx::float::Round::Near);
+        // It is one already.
+        let bits = F16::round(sum, Round::Near);
         *word = *word & !(0xffff << (16 * at)) | u32::from(bits) << (16 * at);
+    }
+
+    fn total<A: Factor<Number = f64>>(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+        if A::IN_TWO_STEPS { in_two_steps_half(before, pairs) } else { aligned_half(before, pairs) }
     }
 }
 
@@ -152,7 +158,7 @@ impl Sum for InF64 {
     }
 
     fn put(word: &mut f64, _: usize, sum: f64) {
-        *word = quiet(sum);
+        *word = sum;
     }
 }
 

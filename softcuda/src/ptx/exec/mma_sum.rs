@@ -1,12 +1,27 @@
-//! How `mma` sums products in single precision, as an H100 does (measured with some 1,800 sums): what is added is brought to the place of the
+//! How `mma` sums products of floating-point numbers, as an H100 does (measured with some 42,000 sums): what is added is brought to the place of the
 //! greatest exponent, where the exponent of a product is the sum of those of its factors; of each, bits beyond 25 behind the point are left out,
-//! and so is what a single does not hold of the sum.
+//! and so is what a single does not hold of the sum; a half is the nearest.
+
+use crate::ptx::float::Round;
+use crate::ptx::half::{F16, Half};
 
 /// Bits behind the point that take part.
 const BITS: i32 = 25;
 
-/// The sum of the products and of what they are added to.
+/// The sum of the products and of what they are added to, as a single.
 pub(super) fn aligned(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    toward_zero(sum(before, pairs))
+}
+
+/// The same as a half, which is rounded to nearest.
+pub(super) fn aligned_half(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let half = F16::round(sum(before, pairs), Round::Near);
+    // No zero has a sign.
+    if half & 0x7fff == 0 { 0.0 } else { F16::to_f32(half).into() }
+}
+
+/// The sum before it is rounded.
+fn sum(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
     let plain = pairs.clone().fold(before, |sum, (a, b)| sum + a * b);
     if !plain.is_finite() {
         return plain;
@@ -19,17 +34,27 @@ pub(super) fn aligned(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clo
     // Each is below 2^27, and there are 33 at most.
     let part = |number: f64| (number * scale) as i64;
     let sum = pairs.fold(part(before), |sum, (a, b)| sum + part(a * b));
-    toward_zero(sum as f64 * power(greatest - BITS))
+    sum as f64 * power(greatest - BITS)
 }
 
 /// Elements of 8 bits are multiplied as those of 16: the first two of each four, then the others. The sum of that is rounded to what it is added to.
 pub(super) fn in_two_steps(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
-    let half = |from: usize| {
-        let in_half = move |at: &usize| at % 4 / 2 == from;
-        pairs.clone().enumerate().filter(move |(at, _)| in_half(at)).map(|(_, pair)| pair)
-    };
-    let products = aligned(aligned(0.0, half(0)), half(1));
+    let products = aligned(aligned(0.0, part_of(0, pairs.clone())), part_of(1, pairs));
     (before as f32 + products as f32).into()
+}
+
+/// The same in half precision, to which each step is rounded.
+pub(super) fn in_two_steps_half(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let products = aligned_half(aligned_half(0.0, part_of(0, pairs.clone())), part_of(1, pairs));
+    F16::to_f32(F16::round(before + products, Round::Near)).into()
+}
+
+/// The first two of each four, or the others.
+fn part_of(
+    part: usize,
+    pairs: impl Iterator<Item = (f64, f64)> + Clone,
+) -> impl Iterator<Item = (f64, f64)> + Clone {
+    pairs.enumerate().filter(move |(at, _)| at % 4 / 2 == part).map(|(_, pair)| pair)
 }
 
 /// Of a number that is normal and not zero.
@@ -41,11 +66,15 @@ fn power(exponent: i32) -> f64 {
     2f64.powi(exponent)
 }
 
-/// A single that is not greater in magnitude.
+/// A single that is not greater in magnitude; what has an exponent that is too great is infinite, and no zero has a sign.
 fn toward_zero(number: f64) -> f64 {
+    if number.abs() >= power(128) {
+        return f64::INFINITY.copysign(number);
+    }
     let single = number as f32;
     let is_beyond = f64::from(single).abs() > number.abs();
-    f32::from_bits(single.to_bits() - u32::from(is_beyond)).into()
+    let cut = f32::from_bits(single.to_bits() - u32::from(is_beyond));
+    if cut == 0.0 { 0.0 } else { cut.into() }
 }
 
 #[cfg(test)]
