@@ -51,6 +51,7 @@ impl Folder {
         if let Ok(program) = std::env::current_exe() {
             std::fs::create_dir(folder.programs()).map_err(failed)?;
             symlink(program, folder.programs().join(crate::ptxas::NAME)).map_err(failed)?;
+            crate::nvcc::put(&folder.programs(), &folder.path).map_err(failed)?;
         }
         Ok(folder)
     }

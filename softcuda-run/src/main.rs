@@ -7,6 +7,7 @@
 //! - `setting`: the variables of the command;
 //! - `command`: the command, its signals and its end;
 //! - `ptxas`: this program under that name, for the command;
+//! - `nvcc`: NVIDIA's, made to call that;
 //! - `doctor`: what was found on this machine, and what will not work here.
 #![cfg(target_os = "linux")]
 
@@ -15,6 +16,7 @@ mod command;
 mod doctor;
 mod folder;
 mod libraries;
+mod nvcc;
 mod problem;
 mod ptxas;
 mod question;

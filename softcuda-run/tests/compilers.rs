@@ -294,3 +294,55 @@ int main(int count, char **words) {
     }
     machine.is_empty();
 }
+
+/// NVIDIA's calls `ptxas` by its name, and looks first where its profile says; so does this one.
+const NVCC: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+while read -r name way value; do
+    [ "$name $way" = "PATH +=" ] && PATH=$(echo "$value" | sed "s#\$(_HERE_)#$here#")$PATH
+done < "$here/nvcc.profile"
+test -f "$here/crt/link.stub" || exit 7
+exec ptxas -arch=sm_90 -m64 "$1" -o a.cubin
+"#;
+
+#[test]
+fn nvcc_calls_our_ptxas() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let machine = Machine::new();
+    machine.write("k.ptx", ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k() { ret; }\n");
+    let toolkit = machine.folder().join("toolkit");
+    for folder in ["bin/crt", "include"] {
+        std::fs::create_dir_all(toolkit.join(folder)).expect("it can be made");
+    }
+    for (file, text) in [
+        ("bin/nvcc", NVCC),
+        ("bin/ptxas", "#!/bin/sh\necho machine code > a.cubin\n"),
+        ("bin/nvcc.profile", "TOP = $(_HERE_)/..\nPATH += $(_HERE_):\n"),
+        ("bin/crt/link.stub", ""),
+        ("include/cuda.h", "here\n"),
+    ] {
+        std::fs::write(toolkit.join(file), text).expect("it can be written");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(toolkit.join(file), mode).expect("it is ours");
+    }
+    let path = std::env::var("PATH").expect("there is one");
+    let run = |line: &str, folder: &std::path::Path| {
+        let mut command = machine.command(&["sh", "-c", line]);
+        command.env("PATH", format!("{}:{path}", folder.display()));
+        common::output(command)
+    };
+    let bin = toolkit.join("bin");
+    let output = run("nvcc k.ptx && grep -c 'entry k' a.cubin", &bin);
+    assert_eq!((output.out.as_str(), output.status), ("1\n", Some(0)), "{output:?}");
+    // Whoever looks for the toolkit around it finds that.
+    let output = run("cat \"$(dirname \"$(command -v nvcc)\")/../include/cuda.h\"", &bin);
+    assert_eq!(output.out, "here\n", "{output:?}");
+    // By its full path it calls its own.
+    let output = run("toolkit/bin/nvcc k.ptx && cat a.cubin", &bin);
+    assert_eq!(output.out, "machine code\n", "{output:?}");
+    // Without a profile, as where it is a script that calls another one, it stays what it is.
+    std::fs::remove_file(bin.join("nvcc.profile")).expect("it is there");
+    let output = run("command -v nvcc", &bin);
+    assert_eq!(output.out, format!("{}\n", bin.join("nvcc").display()), "{output:?}");
+    machine.is_empty();
+}

@@ -32,7 +32,8 @@ const KINDS: [(&str, &str, &str); 5] = [
     (
         "nvcc",
         "nvcc",
-        "makes cubins unless it is told to keep PTX (-gencode arch=compute_90,code=compute_90), which is what runs",
+        "calls softcuda-run's own ptxas where it is called by its name; by its full path it makes cubins unless it is told to keep PTX \
+         (-gencode arch=compute_90,code=compute_90)",
     ),
 ];
 
