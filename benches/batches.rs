@@ -14,7 +14,6 @@ use cushim::op::batch::{BatchOptions, MOST_ITEMS};
 use cushim::op::{Copy, CopyBatch};
 use cushim::{Context, Device, Error, Feature, Location, Status, Stream, StreamOptions};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Items and bytes of each.
@@ -40,8 +39,8 @@ type Way<'a> = (&'static str, Box<dyn FnMut() -> Result<(), Error> + 'a>);
 type Times = (f64, f64);
 
 struct Bench {
-    context: Arc<Context>,
-    stream: Arc<Stream>,
+    context: Context,
+    stream: Stream,
     samples: usize,
 }
 
@@ -113,7 +112,7 @@ fn accepted(result: sys::CUresult) -> Result<(), Error> {
 }
 
 /// Managed memory, freed at the end.
-fn managed(context: &Arc<Context>, bytes: usize) -> Result<DeviceMemory, Error> {
+fn managed(context: &Context, bytes: usize) -> Result<DeviceMemory, Error> {
     let mut pointer = 0;
     let allocate = context.driver().table().cuMemAllocManaged_6000.expect("every driver has it");
     // SAFETY: writes a pointer; a context is current.

@@ -7,19 +7,18 @@ use cushim::driver::Driver;
 use cushim::memory::{DeviceMemory, PinnedMemory, PinnedOptions};
 use cushim::op::{Copy, Memset, Value};
 use cushim::{Context, Device, Error, Event, EventOptions, Stream, StreamOptions};
-use std::sync::Arc;
 
 const COUNT: usize = 1 << 20;
 const BYTES: usize = COUNT * 4;
 const VALUE: u32 = 42;
 
-fn new_stream(context: &Arc<Context>, label: &str) -> Result<Arc<Stream>, Error> {
+fn new_stream(context: &Context, label: &str) -> Result<Stream, Error> {
     let stream = Stream::create(context, &StreamOptions::default())?;
     stream.set_label(Some(label)); // messages say it
     Ok(stream)
 }
 
-fn new_event(context: &Arc<Context>) -> Result<Arc<Event>, Error> {
+fn new_event(context: &Context) -> Result<Event, Error> {
     Event::create(context, &EventOptions::default().timing(true))
 }
 

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-/// A CUDA device of one driver. There is one object per device, which lives until the process ends.
+/// A CUDA device of one driver. There is one object per device, which lives until the process ends; clones are of the same one.
 ///
 /// ```
 /// # use cushim::driver::{Choice, OpenOptions};
@@ -25,7 +25,10 @@ use std::sync::Arc;
 /// }
 /// # Ok::<(), cushim::Error>(())
 /// ```
-pub struct Device {
+pub struct Device(Arc<DeviceObject>);
+
+/// What handles of devices name.
+pub(crate) struct DeviceObject {
     header: Header,
     driver: Driver,
     ordinal: i32,
@@ -36,7 +39,7 @@ pub struct Device {
     resource: Slot,
 }
 
-object!(Device: Device, header);
+object!(DeviceObject as Device: Device, header);
 
 impl Device {
     /// The number of devices that the driver shows. Initialises the driver.
@@ -69,7 +72,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`count`](Self::count).
-    pub fn all(driver: &Driver) -> Result<Vec<Arc<Self>>, Error> {
+    pub fn all(driver: &Driver) -> Result<Vec<Self>, Error> {
         (0..Self::count(driver)?).map(|ordinal| Self::get(driver, ordinal)).collect()
     }
 
@@ -77,10 +80,12 @@ impl Device {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if there is no such device; the driver's errors.
-    pub fn get(driver: &Driver, ordinal: i32) -> Result<Arc<Self>, Error> {
+    pub fn get(driver: &Driver, ordinal: i32) -> Result<Self, Error> {
         let mut known = KNOWN.lock();
-        if let Some(device) = known.iter().find(|known| known.ordinal == ordinal && known.driver == *driver) {
-            return Ok(Arc::clone(device));
+        if let Some(device) =
+            known.iter().find(|known| known.ordinal() == ordinal && known.driver() == driver)
+        {
+            return Ok(device.clone());
         }
         let count = Self::count(driver)?;
         if !(0..count).contains(&ordinal) {
@@ -91,34 +96,34 @@ impl Device {
         }
         let raw =
             calls::get(driver.object_table(), ordinal).map_err(|error| Error::of_call(driver, error))?;
-        let device = Arc::new(Self {
-            header: Header::new::<Self>(),
+        let device = Self(Arc::new(DeviceObject {
+            header: Header::new::<DeviceObject>(),
             driver: driver.clone(),
             ordinal,
             raw,
             primary: Slot::new(),
             resource: Slot::new(),
-        });
-        known.push(Arc::clone(&device));
+        }));
+        known.push(device.clone());
         Ok(device)
     }
 
     /// The driver that the device belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        &self.driver
+        &self.0.driver
     }
 
     /// The device's number, from 0.
     #[must_use]
     pub fn ordinal(&self) -> i32 {
-        self.ordinal
+        self.0.ordinal
     }
 
     /// The driver's own handle, a `CUdevice`.
     #[must_use]
     pub fn native(&self) -> sys::CUdevice {
-        self.raw
+        self.0.raw
     }
 
     /// The device's name: "NVIDIA H100 80GB HBM3".
@@ -126,7 +131,7 @@ impl Device {
     /// # Errors
     /// The driver's.
     pub fn name(&self) -> Result<String, Error> {
-        calls::name(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+        calls::name(self.0.driver.object_table(), self.0.raw).map_err(|error| self.failed(error))
     }
 
     /// The device's UUID; of a MIG instance its own, on drivers of 11.4 or later.
@@ -134,7 +139,7 @@ impl Device {
     /// # Errors
     /// The driver's.
     pub fn uuid(&self) -> Result<[u8; 16], Error> {
-        calls::uuid(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+        calls::uuid(self.0.driver.object_table(), self.0.raw).map_err(|error| self.failed(error))
     }
 
     /// Bytes of the device's memory.
@@ -142,7 +147,7 @@ impl Device {
     /// # Errors
     /// The driver's.
     pub fn total_memory(&self) -> Result<usize, Error> {
-        calls::total_memory(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+        calls::total_memory(self.0.driver.object_table(), self.0.raw).map_err(|error| self.failed(error))
     }
 
     /// An attribute, by its number in the driver's `CUdevice_attribute`.
@@ -150,7 +155,7 @@ impl Device {
     /// # Errors
     /// The driver's; an attribute that is younger than the driver is `CUDA_ERROR_INVALID_VALUE`.
     pub fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32, Error> {
-        calls::attribute(self.driver.object_table(), self.raw, attribute).map_err(|error| {
+        calls::attribute(self.0.driver.object_table(), self.0.raw, attribute).map_err(|error| {
             let mut failure = self.failed(error);
             if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
                 failure.message.push_str(&format!(
@@ -167,15 +172,15 @@ impl Device {
     /// # Errors
     /// The driver's.
     pub fn supports(&self, feature: Feature) -> Result<bool, Error> {
-        let Some(attribute) = feature.attribute().filter(|_| feature.is_in(&self.driver)) else {
-            return Ok(feature.is_in(&self.driver));
+        let Some(attribute) = feature.attribute().filter(|_| feature.is_in(&self.0.driver)) else {
+            return Ok(feature.is_in(&self.0.driver));
         };
         Ok(self.attribute_or_zero(attribute)? != 0)
     }
 
     /// The same as [`attribute`](Self::attribute), of which 0 says "no": also where the driver is older than the attribute.
     pub(crate) fn attribute_or_zero(&self, attribute: sys::CUdevice_attribute) -> Result<i32, Error> {
-        match calls::attribute(self.driver.object_table(), self.raw, attribute) {
+        match calls::attribute(self.0.driver.object_table(), self.0.raw, attribute) {
             Ok(value) => Ok(value),
             Err(error) if error.result() == Some(sys::CUDA_ERROR_INVALID_VALUE) => Ok(0),
             Err(error) => Err(self.failed(error)),
@@ -187,44 +192,44 @@ impl Device {
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if `peer` belongs to another driver; the driver's.
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool, Error> {
-        if peer.driver != self.driver {
+        if peer.0.driver != self.0.driver {
             return Err(Error::new(
                 Status::INVALID_HANDLE,
                 format!("{self} and {peer} belong to different drivers"),
             ));
         }
-        calls::can_access_peer(self.driver.object_table(), self.raw, peer.raw)
+        calls::can_access_peer(self.0.driver.object_table(), self.0.raw, peer.0.raw)
             .map_err(|error| self.failed(error))
     }
 
     /// Names the device in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 
     pub(crate) fn primary_slot(&self) -> &Slot {
-        &self.primary
+        &self.0.primary
     }
 
     pub(crate) fn resource_slot(&self) -> &Slot {
-        &self.resource
+        &self.0.resource
     }
 
     pub(crate) fn failed(&self, error: CallError) -> Error {
-        Error::of_call(&self.driver, error).about(self)
+        Error::of_call(&self.0.driver, error).about(self)
     }
 }
 
 /// Every device that was asked for.
-static KNOWN: Mutex<Vec<Arc<Device>>> = Mutex::new(Vec::new());
+static KNOWN: Mutex<Vec<Device>> = Mutex::new(Vec::new());
 
-impl fmt::Display for Device {
+impl fmt::Display for DeviceObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.header.label() {
             Some(label) => write!(f, "device {} \"{label}\"", self.ordinal),
@@ -236,8 +241,8 @@ impl fmt::Display for Device {
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Device")
-            .field("driver", &self.driver)
-            .field("ordinal", &self.ordinal)
+            .field("driver", self.driver())
+            .field("ordinal", &self.ordinal())
             .finish_non_exhaustive()
     }
 }

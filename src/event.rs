@@ -42,7 +42,10 @@ setters!(EventOptions { timing: bool, blocking_sync: bool, interprocess: bool })
 ///
 /// Every function may be called from every thread. An event keeps its context alive. Recording again replaces what was
 /// recorded; who waits already keeps waiting for the earlier record.
-pub struct Event {
+pub struct Event(Arc<EventObject>);
+
+/// What handles of events name.
+pub(crate) struct EventObject {
     header: Header,
     wrapped: bool,
     /// Whether another process has created it.
@@ -57,7 +60,7 @@ pub struct Event {
     native: Native<RawEvent>,
 }
 
-object!(Event: Event, header);
+object!(EventObject as Event: Event, header);
 
 /// The events that are found by their native handle: those whose handle others may have. Most events are created, recorded and
 /// destroyed without that.
@@ -75,7 +78,7 @@ impl Handle for RawEvent {
     }
 }
 
-impl HasNative for Event {
+impl HasNative for EventObject {
     type Handle = RawEvent;
 
     fn native_handle(&self) -> &Native<RawEvent> {
@@ -86,7 +89,7 @@ impl HasNative for Event {
         &mut self.native
     }
 
-    fn known() -> &'static Registry<Self> {
+    fn known() -> &'static Registry<Event> {
         &KNOWN
     }
 
@@ -96,7 +99,7 @@ impl HasNative for Event {
 
     #[inline]
     fn was_captured(&self) -> bool {
-        self.may_have_been_captured()
+        self.mark.may_have_been_captured()
     }
 }
 
@@ -105,13 +108,13 @@ impl Event {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for an event that is both timed and for several processes; the driver's.
-    pub fn create(context: &Arc<Context>, options: &EventOptions) -> Result<Arc<Self>, Error> {
-        Self::create_in(Arc::clone(context), options)
+    pub fn create(context: &Context, options: &EventOptions) -> Result<Self, Error> {
+        Self::create_in(context.clone(), options)
     }
 
     /// The same for one who holds the context.
     #[inline]
-    pub(crate) fn create_in(context: Arc<Context>, options: &EventOptions) -> Result<Arc<Self>, Error> {
+    pub(crate) fn create_in(context: Context, options: &EventOptions) -> Result<Self, Error> {
         if options.timing && options.interprocess {
             return Err(Error::new(
                 Status::INVALID_ARGUMENT,
@@ -134,11 +137,11 @@ impl Event {
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, is to be owned and already is, or belongs to another context by
     /// what is known here.
     pub unsafe fn wrap(
-        context: &Arc<Context>,
+        context: &Context,
         native: sys::CUevent,
         ownership: Ownership,
         options: &EventOptions,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         unsafe { Self::take_in(context, native, ownership.into(), options) }
     }
@@ -148,53 +151,53 @@ impl Event {
     /// # Safety
     /// As for [`wrap`](Self::wrap).
     pub(crate) unsafe fn take_in(
-        context: &Arc<Context>,
+        context: &Context,
         native: sys::CUevent,
         taking: Taking<'_>,
         options: &EventOptions,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native event is NULL"));
         }
-        let known = native::find_or_wrap(context, native.addr(), || {
+        let known = native::find_or_wrap::<EventObject>(context, native.addr(), || {
             // SAFETY: the caller vouches for the handle.
             let raw = unsafe { RawEvent::adopt(context.table(), native) };
-            Self::new(Arc::clone(context), *options, Ownership::Borrowed, true, raw)
+            Self::new(context.clone(), *options, Ownership::Borrowed, true, raw)
         });
-        context.has(known.context(), known.as_ref())?;
-        native::take_over(&known, taking)?;
+        context.has(known.context(), &known)?;
+        native::take_over(&known.0, taking)?;
         known.is_said_to_be(*options);
         Ok(known)
     }
 
     /// The object of a native handle that the driver has just named; `None` if there is none.
-    pub(crate) fn of_native(driver: &Driver, native: sys::CUevent) -> Option<Arc<Self>> {
+    pub(crate) fn of_native(driver: &Driver, native: sys::CUevent) -> Option<Self> {
         if native.is_null() { None } else { KNOWN.find(driver, native.addr()) }
     }
 
     /// Another caller wraps the event and may know more of it.
     fn is_said_to_be(&self, options: EventOptions) {
-        if self.wrapped {
+        if self.0.wrapped {
             let known = self.options();
             let all = EventOptions {
                 timing: known.timing || options.timing,
                 blocking_sync: known.blocking_sync || options.blocking_sync,
                 interprocess: known.interprocess || options.interprocess,
             };
-            self.flags.store(flags(&all), Relaxed);
+            self.0.flags.store(flags(&all), Relaxed);
         }
     }
 
     #[inline(always)]
     fn new(
-        context: Arc<Context>,
+        context: Context,
         options: EventOptions,
         ownership: Ownership,
         wrapped: bool,
         raw: RawEvent,
-    ) -> Arc<Self> {
-        arc_of(|| Self {
-            header: Header::new::<Self>(),
+    ) -> Self {
+        Self(arc_of(|| EventObject {
+            header: Header::new::<EventObject>(),
             wrapped,
             imported: false,
             flags: AtomicU32::new(flags(&options)),
@@ -203,22 +206,22 @@ impl Event {
             // Whoever wraps lists it.
             listed: AtomicBool::new(wrapped),
             native: Native::new(context, raw, ownership),
-        })
+        }))
     }
 
     /// Has the event be found by its native handle: before anybody else gets that, or a graph, of which the driver tells it.
     #[inline]
-    pub(crate) fn list(self: &Arc<Self>) {
-        if !self.listed.load(Relaxed) {
+    pub(crate) fn list(&self) {
+        if !self.0.listed.load(Relaxed) {
             KNOWN.add(self.driver(), self.raw().handle().addr(), self);
-            self.listed.store(true, Relaxed);
+            self.0.listed.store(true, Relaxed);
         }
     }
 
     /// The context that the event belongs to.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
-        self.native.place()
+    pub fn context(&self) -> &Context {
+        self.0.native.place()
     }
 
     /// The driver that the event belongs to.
@@ -230,7 +233,7 @@ impl Event {
     /// How the event was created.
     #[must_use]
     pub fn options(&self) -> EventOptions {
-        let flags = self.flags.load(Relaxed);
+        let flags = self.0.flags.load(Relaxed);
         let has = |flag: sys::CUevent_flags| flags & flag.0 as u32 != 0;
         EventOptions {
             timing: !has(sys::CU_EVENT_DISABLE_TIMING),
@@ -241,14 +244,14 @@ impl Event {
 
     /// The driver's own handle, a `CUevent`. NULL on the driver "none", which has none.
     #[must_use]
-    pub fn native(self: &Arc<Self>) -> sys::CUevent {
+    pub fn native(&self) -> sys::CUevent {
         self.is_known_to_others();
         self.list();
         if self.driver().kind() == DriverKind::None { std::ptr::null_mut() } else { self.raw().handle() }
     }
 
     /// The same for a graph, of which the driver tells it: others do not record the event for that.
-    pub(crate) fn native_in_graph(self: &Arc<Self>) -> sys::CUevent {
+    pub(crate) fn native_in_graph(&self) -> sys::CUevent {
         self.list();
         self.raw().handle()
     }
@@ -351,7 +354,7 @@ impl Event {
     fn check_measures(&self, which: &str) -> Result<(), Error> {
         let (status, why) = if !self.options().timing {
             (Status::TIMING_DISABLED, "does not measure time; create it with timing (CUSHIM_EVENT_TIMING)")
-        } else if !self.recorded.load(Relaxed) {
+        } else if !self.0.recorded.load(Relaxed) {
             (Status::NOT_RECORDED, "was never recorded; record it in a stream first")
         } else {
             return Ok(());
@@ -361,29 +364,29 @@ impl Event {
 
     /// Names the event in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 
     pub(crate) fn raw(&self) -> &RawEvent {
-        self.native.handle()
+        self.0.native.handle()
     }
 
     /// Whether it was recorded through this object; of a wrapped event, yes.
     pub(crate) fn is_recorded(&self) -> bool {
-        self.recorded.load(Relaxed)
+        self.0.recorded.load(Relaxed)
     }
 
     /// Notes that it was recorded.
     #[inline]
     pub(crate) fn was_recorded(&self) {
-        if !self.recorded.load(Relaxed) {
-            self.recorded.store(true, Relaxed);
+        if !self.0.recorded.load(Relaxed) {
+            self.0.recorded.store(true, Relaxed);
         }
     }
 
@@ -401,14 +404,14 @@ fn flags(options: &EventOptions) -> u32 {
         | flag(options.interprocess, sys::CU_EVENT_INTERPROCESS)
 }
 
-impl Drop for Event {
+impl Drop for EventObject {
     fn drop(&mut self) {
-        awaited::forget(self);
+        awaited::forget(self.native.handle());
         native::end(self);
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for EventObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self {
             Self { imported: true, .. } => "imported event",

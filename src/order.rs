@@ -5,26 +5,25 @@ use crate::event::{Event, EventOptions};
 use crate::object::error::Error;
 use crate::object::thread::ThreadId;
 use crate::stream::{Stream, StreamKind, StreamOptions};
-use std::sync::Arc;
 
 /// A stream, and which one it means: a default stream means that of its context, and the per-thread one that of a thread.
 #[derive(Clone)]
 pub(crate) struct Order {
-    stream: Arc<Stream>,
+    stream: Stream,
     /// The thread on which the stream was named, if it means another one on each.
     thread: Option<ThreadId>,
     /// The point in that thread's stream after which the memory may go.
-    mark: Option<Arc<Event>>,
+    mark: Option<Event>,
 }
 
 impl Order {
     #[inline]
-    pub(crate) fn of(stream: Arc<Stream>) -> Self {
+    pub(crate) fn of(stream: Stream) -> Self {
         let thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
         Self { stream, thread, mark: None }
     }
 
-    pub(crate) fn stream(&self) -> &Arc<Stream> {
+    pub(crate) fn stream(&self) -> &Stream {
         &self.stream
     }
 
@@ -75,11 +74,11 @@ impl Order {
     #[inline]
     pub(crate) fn stand_in_to_free_on(
         &self,
-        origin: Option<&Arc<Context>>,
+        origin: Option<&Context>,
         is_origin_gone: bool,
-    ) -> Result<Option<Arc<Stream>>, Error> {
+    ) -> Result<Option<Stream>, Error> {
         let context = self.stream.context();
-        let is_elsewhere = origin.is_some_and(|origin| !Arc::ptr_eq(origin, context));
+        let is_elsewhere = origin.is_some_and(|origin| origin != context);
         if (is_elsewhere || is_origin_gone) && context.is_gone() {
             return stand_in_for(context, origin.filter(|_| !is_origin_gone)).map(Some);
         }
@@ -87,7 +86,7 @@ impl Order {
     }
 
     #[cold]
-    fn stand_in_for_another_thread(&self) -> Result<Arc<Stream>, Error> {
+    fn stand_in_for_another_thread(&self) -> Result<Stream, Error> {
         let context = self.stream.context();
         let stand_in = Stream::create(context, &StreamOptions::default())?;
         match &self.mark {
@@ -101,7 +100,7 @@ impl Order {
 /// A stream to free memory in whose own went with its context, `gone`: one of the living context, or of the primary one of its device,
 /// which is retained for as long as that takes. Everything that came before in the stream is over: a reset waits for it (measured).
 #[cold]
-pub(crate) fn stand_in_for(gone: &Context, living: Option<&Arc<Context>>) -> Result<Arc<Stream>, Error> {
+pub(crate) fn stand_in_for(gone: &Context, living: Option<&Context>) -> Result<Stream, Error> {
     match living {
         Some(living) => Stream::create(living, &StreamOptions::default()),
         None => Stream::create(&gone.device().primary_context()?, &StreamOptions::default()),

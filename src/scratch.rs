@@ -42,7 +42,7 @@ impl Buffer {
         resource: Option<&Arc<Resource>>,
         from: *const c_void,
         bytes: usize,
-        stream: &Arc<Stream>,
+        stream: &Stream,
     ) -> Result<Arc<Self>, Error> {
         let buffer = match resource {
             Some(resource) => Self::create(resource, bytes, Some(stream))?,
@@ -54,7 +54,7 @@ impl Buffer {
                 "an array of {bytes} bytes needs a buffer of its own size, and this resource rounds it up to {}: name another resource",
                 buffer.bytes()
             );
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(stream.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(stream));
         }
         // What is not stream-ordered waits for it before it goes.
         buffer.set_stream(stream)?;
@@ -75,11 +75,7 @@ impl Buffer {
     ///
     /// # Errors
     /// As for [`Copy`](struct@Copy) and [`destroy_on`](Self::destroy_on). The hold ends all the same.
-    pub unsafe fn destroy_scratch(
-        buffer: Arc<Self>,
-        to: *mut c_void,
-        stream: &Arc<Stream>,
-    ) -> Result<(), Error> {
+    pub unsafe fn destroy_scratch(buffer: Arc<Self>, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
         callback::check_allowed()?;
         buffer.check_end_scratch(to, stream, 1)?;
         // SAFETY: as the caller vouches.
@@ -90,7 +86,7 @@ impl Buffer {
     pub(crate) fn check_end_scratch(
         self: &Arc<Self>,
         to: *mut c_void,
-        stream: &Arc<Stream>,
+        stream: &Stream,
         holds: usize,
     ) -> Result<(), Error> {
         self.check_destroy(Some(stream), holds)?;
@@ -102,11 +98,7 @@ impl Buffer {
     ///
     /// # Safety
     /// As for [`destroy_scratch`](Self::destroy_scratch).
-    pub(crate) unsafe fn end_scratch(
-        self: Arc<Self>,
-        to: *mut c_void,
-        stream: &Arc<Stream>,
-    ) -> Result<(), Error> {
+    pub(crate) unsafe fn end_scratch(self: Arc<Self>, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
         // SAFETY: as the caller vouches.
         let brought = unsafe { self.bring_back(to, stream) };
         // What could not be ordered goes in the order that it had.
@@ -117,7 +109,7 @@ impl Buffer {
 
     /// # Safety
     /// As for [`destroy_scratch`](Self::destroy_scratch).
-    unsafe fn bring_back(self: &Arc<Self>, to: *mut c_void, stream: &Arc<Stream>) -> Result<(), Error> {
+    unsafe fn bring_back(self: &Arc<Self>, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
         self.wait_in(stream)?;
         if to.is_null() {
             return Ok(());
@@ -134,7 +126,7 @@ impl Buffer {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if the buffer has no resource; as for [`create`](Self::create) and [`Copy`](struct@Copy).
-    pub unsafe fn create_copy(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<Arc<Self>, Error> {
+    pub unsafe fn create_copy(self: &Arc<Self>, stream: &Stream) -> Result<Arc<Self>, Error> {
         let Some(resource) = self.resource() else {
             let refusal = format!(
                 "{self} has no resource that a copy could come from; create the buffer, and copy into it"

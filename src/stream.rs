@@ -11,6 +11,8 @@ use crate::driver::calls::stream::RawStream;
 use crate::driver::{CallError, Driver, Kind as DriverKind, sys};
 use crate::object::callback;
 use crate::object::error::{Error, Status, Subject};
+use crate::object::handle::Shared as _;
+use crate::object::handle::Weakly;
 use crate::object::handle::{DefaultStream, Header, object};
 use crate::object::native::{self, Handle, HasNative, Native};
 use crate::object::owning::{Ownership, Taking};
@@ -23,7 +25,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 #[cfg(feature = "capi")]
 use std::ptr::NonNull;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How to create a stream.
@@ -42,14 +44,17 @@ setters!(StreamOptions { blocking: bool, priority: i32 });
 /// A stream of a context.
 ///
 /// Every function may be called from every thread. A stream keeps its context alive.
-pub struct Stream {
+pub struct Stream(Arc<StreamObject>);
+
+/// What handles of streams name.
+pub(crate) struct StreamObject {
     header: Header,
     kind: StreamKind,
     native: Native<RawStream>,
     capturing: Capturing,
 }
 
-object!(Stream: Stream, header);
+object!(StreamObject as Stream: Stream, header);
 
 /// What a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +84,18 @@ impl Handle for RawStream {
     }
 }
 
-impl HasNative for Stream {
+impl StreamObject {
+    fn new(context: &Context, kind: StreamKind, ownership: Ownership, raw: RawStream) -> Self {
+        Self {
+            header: Header::new::<StreamObject>(),
+            kind,
+            native: Native::new(context.clone(), raw, ownership),
+            capturing: Capturing::new(kind != StreamKind::Created),
+        }
+    }
+}
+
+impl HasNative for StreamObject {
     type Handle = RawStream;
 
     fn native_handle(&self) -> &Native<RawStream> {
@@ -90,13 +106,13 @@ impl HasNative for Stream {
         &mut self.native
     }
 
-    fn known() -> &'static Registry<Self> {
+    fn known() -> &'static Registry<Stream> {
         &KNOWN
     }
 
     #[inline]
     fn was_captured(&self) -> bool {
-        self.has_been_captured()
+        self.capturing.has_been()
     }
 }
 
@@ -106,35 +122,35 @@ impl Stream {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a priority that the context does not have (the driver would change it silently);
     /// the driver's.
-    pub fn create(context: &Arc<Context>, options: &StreamOptions) -> Result<Arc<Self>, Error> {
+    pub fn create(context: &Context, options: &StreamOptions) -> Result<Self, Error> {
         if options.priority != 0 {
             check_priority(context, options.priority)?;
         }
         let raw = context.here(|there| RawStream::create(there, !options.blocking, options.priority))?;
-        Ok(native::listed(Self::new(context, StreamKind::Created, Ownership::Owned, raw)))
+        Ok(native::listed(StreamObject::new(context, StreamKind::Created, Ownership::Owned, raw)))
     }
 
     /// The legacy default stream of the context, which waits for all blocking streams and they for it. The same object
     /// each time, while somebody holds it.
     #[must_use]
-    pub fn legacy(context: &Arc<Context>) -> Arc<Self> {
+    pub fn legacy(context: &Context) -> Self {
         Self::default_of(context, DefaultStream::Legacy)
     }
 
     /// The default stream that each thread has for itself in the context. The same object each time, while somebody holds
     /// it.
     #[must_use]
-    pub fn per_thread(context: &Arc<Context>) -> Arc<Self> {
+    pub fn per_thread(context: &Context) -> Self {
         Self::default_of(context, DefaultStream::PerThread)
     }
 
     /// A default stream of the context: the same object for all who hold it. The driver's token for it means that of the current
     /// context; this object remembers its context.
-    pub(crate) fn default_of(context: &Arc<Context>, which: DefaultStream) -> Arc<Self> {
+    pub(crate) fn default_of(context: &Context, which: DefaultStream) -> Self {
         let mut slot = context.stream_slot(which).lock();
         let kept = slot.get::<KeptDefault>();
         if let Some(known) = kept.as_ref().and_then(|kept| kept.stream.upgrade()) {
-            context.hold_default_stream(which, &(Arc::clone(&known) as _));
+            context.hold_default_stream(which, &known.hold());
             return known;
         }
         let (kind, token) = match which {
@@ -143,24 +159,24 @@ impl Stream {
         };
         // SAFETY: the token is good in every context.
         let raw = unsafe { RawStream::adopt(context.table(), std::ptr::without_provenance_mut(token)) };
-        let stream = Arc::new(Self::new(context, kind, Ownership::Borrowed, raw));
+        let stream = Self::of(Arc::new(StreamObject::new(context, kind, Ownership::Borrowed, raw)));
         let label = kept.and_then(|kept| kept.label.clone());
-        stream.header.set_label(label.as_deref());
-        drop(slot.replace(Some(Arc::new(KeptDefault { stream: Arc::downgrade(&stream), label }))));
-        context.hold_default_stream(which, &(Arc::clone(&stream) as _));
+        stream.0.header.set_label(label.as_deref());
+        drop(slot.replace(Some(Arc::new(KeptDefault { stream: stream.downgrade(), label }))));
+        context.hold_default_stream(which, &stream.hold());
         stream
     }
 
     /// Where the object of a default stream is, if its context holds that: as long as handles own the context.
     #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) fn held_by(context: &Context, which: DefaultStream) -> Option<NonNull<Self>> {
+    pub(crate) fn held_by(context: &Context, which: DefaultStream) -> Option<NonNull<StreamObject>> {
         NonNull::new(context.held_default_stream(which).cast_mut().cast())
     }
 
     /// Which default stream this stands for, if it stands for one.
     pub(crate) fn default(&self) -> Option<DefaultStream> {
-        match self.kind {
+        match self.0.kind {
             StreamKind::Legacy => Some(DefaultStream::Legacy),
             StreamKind::PerThread => Some(DefaultStream::PerThread),
             StreamKind::Created | StreamKind::Wrapped => None,
@@ -178,10 +194,10 @@ impl Stream {
     /// [`Status::INVALID_ARGUMENT`] if `native` is to be owned and is a default stream or owned already, or belongs to
     /// another context by what is known here.
     pub unsafe fn wrap(
-        context: &Arc<Context>,
+        context: &Context,
         native: sys::CUstream,
         ownership: Ownership,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         unsafe { Self::take_in(context, native, ownership.into()) }
     }
@@ -191,10 +207,10 @@ impl Stream {
     /// # Safety
     /// As for [`wrap`](Self::wrap).
     pub(crate) unsafe fn take_in(
-        context: &Arc<Context>,
+        context: &Context,
         native: sys::CUstream,
         taking: Taking<'_>,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         let default = match native.addr() {
             0 | LEGACY => Self::legacy(context),
             PER_THREAD => Self::per_thread(context),
@@ -211,34 +227,25 @@ impl Stream {
     /// # Safety
     /// As for [`wrap`](Self::wrap).
     unsafe fn take_in_created(
-        context: &Arc<Context>,
+        context: &Context,
         native: sys::CUstream,
         taking: Taking<'_>,
-    ) -> Result<Arc<Self>, Error> {
-        let known = native::find_or_wrap(context, native.addr(), || {
+    ) -> Result<Self, Error> {
+        let known = native::find_or_wrap::<StreamObject>(context, native.addr(), || {
             // SAFETY: the caller vouches for the handle.
             let raw = unsafe { RawStream::adopt(context.table(), native) };
-            Arc::new(Self::new(context, StreamKind::Wrapped, Ownership::Borrowed, raw))
+            Self::of(Arc::new(StreamObject::new(context, StreamKind::Wrapped, Ownership::Borrowed, raw)))
         });
-        context.has(known.context(), known.as_ref())?;
-        native::take_over(&known, taking)?;
+        context.has(known.context(), &known)?;
+        native::take_over(&known.0, taking)?;
         Ok(known)
-    }
-
-    fn new(context: &Arc<Context>, kind: StreamKind, ownership: Ownership, raw: RawStream) -> Self {
-        Self {
-            header: Header::new::<Self>(),
-            kind,
-            native: Native::new(Arc::clone(context), raw, ownership),
-            capturing: Capturing::new(kind != StreamKind::Created),
-        }
     }
 
     /// The context that the stream belongs to.
     #[inline]
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
-        self.native.place()
+    pub fn context(&self) -> &Context {
+        self.0.native.place()
     }
 
     /// The driver that the stream belongs to.
@@ -252,21 +259,21 @@ impl Stream {
     #[must_use]
     pub fn native(&self) -> sys::CUstream {
         self.is_known_to_others();
-        let is_nobodys = self.kind == StreamKind::Created && self.driver().kind() == DriverKind::None;
+        let is_nobodys = self.0.kind == StreamKind::Created && self.driver().kind() == DriverKind::None;
         if is_nobodys { std::ptr::null_mut() } else { self.raw().handle() }
     }
 
     /// What the stream is.
     #[must_use]
     pub fn kind(&self) -> StreamKind {
-        self.kind
+        self.0.kind
     }
 
     /// Whether this stands for a default stream.
     #[inline]
     #[must_use]
     pub fn is_default(&self) -> bool {
-        matches!(self.kind, StreamKind::Legacy | StreamKind::PerThread)
+        matches!(self.0.kind, StreamKind::Legacy | StreamKind::PerThread)
     }
 
     /// Whether all work enqueued so far is done.
@@ -329,11 +336,11 @@ impl Stream {
 
     /// Names the stream in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
         if let Some(which) = self.default() {
             let mut slot = self.context().stream_slot(which).lock();
             if let Some(kept) = slot.get::<KeptDefault>() {
-                let kept = KeptDefault { stream: Weak::clone(&kept.stream), label: label.map(Arc::from) };
+                let kept = KeptDefault { stream: kept.stream.clone(), label: label.map(Arc::from) };
                 drop(slot.replace(Some(Arc::new(kept))));
             }
         }
@@ -342,20 +349,12 @@ impl Stream {
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
-    }
-
-    /// This stream, held.
-    pub(crate) fn shared(&self) -> Option<Arc<Self>> {
-        match self.default() {
-            Some(which) => Some(Self::default_of(self.context(), which)),
-            None => KNOWN.find(self.driver(), self.raw().handle().addr()),
-        }
+        self.0.header.label()
     }
 
     #[inline]
     pub(crate) fn raw(&self) -> &RawStream {
-        self.native.handle()
+        self.0.native.handle()
     }
 
     /// Calls the driver; a default stream's token means that of the current context, so its context is made current.
@@ -390,7 +389,7 @@ impl Stream {
     fn enter_default(&self) -> Result<Current, Error> {
         callback::check_allowed()?;
         let context = self.context();
-        context.entered().map_err(|error| context.failed(error, context.as_ref()))
+        context.entered().map_err(|error| context.failed(error, context))
     }
 
     /// Begins a copy in the stream, with its context current. Driver 580 asks whether the current context's device reaches
@@ -423,19 +422,19 @@ thread_local! {
 
 /// A stream that was made current. A default stream is there as long as its context is, whoever holds it.
 enum Pushed {
-    Stream(Weak<Stream>),
-    Default(Weak<Context>, DefaultStream),
+    Stream(Weakly<Stream>),
+    Default(Weakly<Context>, DefaultStream),
 }
 
 impl Pushed {
-    fn new(stream: &Arc<Stream>) -> Self {
+    fn new(stream: &Stream) -> Self {
         match stream.default() {
-            Some(which) => Self::Default(Arc::downgrade(stream.context()), which),
-            None => Self::Stream(Arc::downgrade(stream)),
+            Some(which) => Self::Default(stream.context().downgrade(), which),
+            None => Self::Stream(stream.downgrade()),
         }
     }
 
-    fn upgrade(&self) -> Option<Arc<Stream>> {
+    fn upgrade(&self) -> Option<Stream> {
         match self {
             Self::Stream(stream) => stream.upgrade(),
             Self::Default(context, which) => Some(Stream::default_of(&context.upgrade()?, *which)),
@@ -469,7 +468,7 @@ fn forget_current() {
 /// ```
 impl Stream {
     /// Makes the stream the thread's current one, until it is popped or the thread ends. This does not keep it alive.
-    pub fn push_current(self: &Arc<Self>) {
+    pub fn push_current(&self) {
         with_current(|stack| {
             // The first asks that the list is forgotten at the end. A thread that is ending has none.
             if stack.capacity() > 0 || at_end(forget_current) || !has_ended() {
@@ -482,7 +481,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Status::STREAM_REQUIRED`] if the thread has none.
-    pub fn pop_current() -> Result<Option<Arc<Self>>, Error> {
+    pub fn pop_current() -> Result<Option<Self>, Error> {
         let popped = with_current(Vec::pop);
         popped
             .map(|stream| stream.upgrade())
@@ -493,7 +492,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Status::STREAM_REQUIRED`] if the thread has none, [`Status::INVALID_HANDLE`] if it is gone.
-    pub fn current() -> Result<Arc<Self>, Error> {
+    pub fn current() -> Result<Self, Error> {
         let top = with_current(|stack| stack.last().map(Pushed::upgrade));
         top.ok_or_else(|| no_current("push one, or name the stream"))?.ok_or_else(|| {
             let refusal =
@@ -510,7 +509,7 @@ fn no_current(advice: &str) -> Error {
 /// What a context keeps of one of its default streams. The stream keeps the context alive, and the reverse only while handles own the
 /// context: else it is made again when it is asked for again, and has its label again.
 struct KeptDefault {
-    stream: Weak<Stream>,
+    stream: Weakly<Stream>,
     label: Option<Arc<str>>,
 }
 
@@ -551,13 +550,13 @@ pub(crate) fn wait_until(timeout: Duration, ask: impl Fn() -> Result<bool, Error
     }
 }
 
-impl Drop for Stream {
+impl Drop for StreamObject {
     fn drop(&mut self) {
         native::end(self);
     }
 }
 
-impl fmt::Display for Stream {
+impl fmt::Display for StreamObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             StreamKind::Created => "stream",
@@ -576,7 +575,7 @@ impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stream")
             .field("context", self.context())
-            .field("kind", &self.kind)
+            .field("kind", &self.0.kind)
             .finish_non_exhaustive()
     }
 }
@@ -598,6 +597,6 @@ mod tests {
         lending.settle(false);
         // SAFETY: as above.
         let wrapped = unsafe { Stream::wrap(&context, native, Ownership::Owned) };
-        assert!(Arc::ptr_eq(&wrapped.expect("nobody owns it"), &kept.expect("it lives on")));
+        assert!(wrapped.expect("nobody owns it") == kept.expect("it lives on"));
     }
 }

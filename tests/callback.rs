@@ -27,11 +27,11 @@ impl Fake {
         Self { library, driver }
     }
 
-    fn context(&self) -> Arc<Context> {
+    fn context(&self) -> Context {
         Device::get(&self.driver, 0).expect("one device").primary_context().expect("a context")
     }
 
-    fn stream(&self) -> Arc<Stream> {
+    fn stream(&self) -> Stream {
         Stream::create(&self.context(), &StreamOptions::default()).expect("a stream")
     }
 

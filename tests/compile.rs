@@ -63,7 +63,7 @@ fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-fn context() -> Arc<Context> {
+fn context() -> Context {
     Device::get(&cushim::testing::driver(), 0).expect("a device").primary_context().expect("a context")
 }
 

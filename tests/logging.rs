@@ -16,8 +16,8 @@ use cushim::{Device, Stream, StreamOptions};
 use std::ffi::{CStr, c_char, c_void};
 use std::process::Command;
 use std::ptr::{null, null_mut};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
 
 const INVALID_ARGUMENT: i32 = cushim::Status::INVALID_ARGUMENT.0;
 
@@ -460,7 +460,7 @@ fn a_callback_that_does_not_keep_up_loses_lines_and_is_told() {
 }
 
 /// A stream of the driver in `fakes/streams.c`.
-fn stream(version: u32) -> (libloading::Library, Arc<Stream>) {
+fn stream(version: u32) -> (libloading::Library, Stream) {
     let folder = fakes::folder();
     let path = fakes::streams(version, folder.path().join("libcuda.so.1"));
     let driver = OpenOptions::new().choice(Choice::Path(path.clone())).open().expect("the fake opens");

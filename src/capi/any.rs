@@ -13,6 +13,7 @@ use crate::graph::{Builder, ConditionObject, Exec, GraphObject, Node, NodePage};
 use crate::kernel::{Kernel, Library};
 use crate::memory::{Buffer, Resource};
 use crate::object::error::{Error, Status};
+use crate::object::handle::Shared as _;
 use crate::object::handle::{Guard, Kind, Named, Object as _, Token};
 use crate::stream::Stream;
 use std::ffi::{c_char, c_void};
@@ -90,7 +91,7 @@ impl Any<'_> {
         match self {
             // Each opening has an object of its own; the one that stands for the driver has its number.
             Self::Driver(driver) => driver_object::shared(&driver.driver).header().identity(),
-            Self::Stream(stream) => stream.header().identity(),
+            Self::Stream(stream) => stream.object().header().identity(),
             Self::Builder(builder) => builder.header().identity(),
             Self::Other(named) => named.identity(),
         }
@@ -175,13 +176,13 @@ fn is_same_object(guard: &Guard, a: *const c_void, b: *const c_void) -> Result<b
 fn is_same_stream(guard: &Guard, tokens: [Token; 2]) -> Result<bool, Error> {
     let stream = |token: Token| match token.kind() {
         Some(Kind::Stream) => {
-            get::<cushim_stream_s>(guard, token.to_pointer()).map(|found| Some(Arc::clone(&found)))
+            get::<cushim_stream_s>(guard, token.to_pointer()).map(|found| Some(found.clone()))
         }
         // Another object, if it is one.
         _ => guard.with_named(token, &mut |_| ()).map(|()| None).map_err(|fault| refusal(guard, fault)),
     };
     let (a, b) = (stream(tokens[0])?, stream(tokens[1])?);
-    Ok(a.zip(b).is_some_and(|(a, b)| Arc::ptr_eq(&a, &b)))
+    Ok(a.zip(b).is_some_and(|(a, b)| a == b))
 }
 
 fn is_same_driver(guard: &Guard, a: Token, b: Token) -> bool {

@@ -22,7 +22,6 @@ use crate::object::error::{Error, Status};
 use crate::object::handle::Released;
 use crate::object::release;
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 /// Memory of any kind that is freed when no owning handle is left, nor an object or tensor made from it. Work in a
 /// stream does not keep it.
@@ -212,7 +211,7 @@ fn end_in_order(buffer: cushim_buffer) -> Result<(), Error> {
 /// change.
 fn end(
     buffer: cushim_buffer,
-    stream: impl FnOnce(&Buffer) -> Result<Option<Arc<crate::stream::Stream>>, Error>,
+    stream: impl FnOnce(&Buffer) -> Result<Option<crate::stream::Stream>, Error>,
 ) -> Result<(), Error> {
     check_allowed()?;
     let held = match hold(buffer) {

@@ -9,7 +9,7 @@ use super::driver_types::{CUcontext, CUgreenCtx, CUlimit};
 use super::error::{call, call_taking, cushim_status, long_call};
 use super::handles::{self, Incomplete, borrowed, enter, get, owned};
 use super::{options, out};
-use crate::context::{Context, ContextKind};
+use crate::context::{Context, ContextKind, ContextObject};
 use crate::object::error::Error;
 
 /// A context of a device. Objects in a context keep it alive.
@@ -21,7 +21,7 @@ pub struct cushim_context_s {
 }
 
 impl Incomplete for cushim_context_s {
-    type Object = Context;
+    type Object = ContextObject;
 }
 
 /// What a context is.

@@ -9,11 +9,10 @@ use super::driver_types::{CUdevice, CUdevice_attribute};
 use super::error::{call, cushim_status};
 use super::handles::{self, Incomplete, borrowed, enter, get};
 use super::{out, text};
-use crate::device::Device;
+use crate::device::{Device, DeviceObject};
 use crate::feature::Feature;
 use crate::object::error::Error;
 use std::ffi::c_char;
-use std::sync::Arc;
 
 /// A device of a driver. Its borrowed handle is valid until the process ends.
 pub type cushim_device = *mut cushim_device_s;
@@ -24,7 +23,7 @@ pub struct cushim_device_s {
 }
 
 impl Incomplete for cushim_device_s {
-    type Object = Device;
+    type Object = DeviceObject;
 }
 
 /// Returns the number of devices. Calls `cuInit`.
@@ -128,7 +127,7 @@ unsafe fn named(
     driver: cushim_driver,
     (text, what): (*const c_char, &'static str),
     device: *mut cushim_device,
-    find: impl FnOnce(&DriverObject, &str) -> Result<Arc<Device>, Error>,
+    find: impl FnOnce(&DriverObject, &str) -> Result<Device, Error>,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.

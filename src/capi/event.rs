@@ -11,7 +11,7 @@ use super::handles::{
 };
 use super::stream::cushim_stream;
 use super::{options, out};
-use crate::event::{Event, EventOptions};
+use crate::event::{Event, EventObject, EventOptions};
 use crate::object::error::Error;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct cushim_event_s {
 }
 
 impl Incomplete for cushim_event_s {
-    type Object = Event;
+    type Object = EventObject;
 }
 
 /// Flags of an event.

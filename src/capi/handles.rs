@@ -8,11 +8,10 @@ use crate::Ownership;
 use crate::object::callback::refused_inside;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{
-    self, Forked, Guard, HandleError, Object, Ref, Refused, Released, Reserved, Token,
+    self, Forked, Guard, HandleError, Object, Ref, Refused, Released, Reserved, Shared, Token,
 };
 use crate::object::release;
 use std::borrow::Borrow;
-use std::sync::Arc;
 
 /// Who destroys a native handle that is wrapped.
 #[repr(i32)]
@@ -41,15 +40,18 @@ pub(super) trait Incomplete: Sized {
     type Object: Object;
 
     /// What a value means that is no handle of an object, if anything.
-    fn meant(_guard: &Guard, _handle: *mut Self) -> Option<Result<Lent<'_, Self::Object>, Error>> {
+    fn meant(_guard: &Guard, _handle: *mut Self) -> Option<Result<Lent<'_, HandleOf<Self>>, Error>> {
         None
     }
 
     /// The object's borrowed handle.
-    fn borrow(object: &Arc<Self::Object>) -> Result<Token, Error> {
-        Ok(handle::borrowed(object)?)
+    fn borrow(object: &HandleOf<Self>) -> Result<Token, Error> {
+        Ok(handle::borrowed(object.object())?)
     }
 }
+
+/// What shares the object of a handle.
+pub(super) type HandleOf<S> = <<S as Incomplete>::Object as Object>::Shared;
 
 /// Begins a call that reaches the driver: refused inside a function that the driver called.
 #[inline]
@@ -67,18 +69,18 @@ pub(super) fn enter_anywhere() -> Result<Guard, Error> {
 }
 
 /// An object that a handle named: lent for the time of the guard, or held because the handle stood for it only now.
-pub(super) type Lent<'guard, T> = Ref<'guard, T>;
+pub(super) type Lent<'guard, H> = Ref<'guard, H>;
 
-impl<T> Borrow<T> for Lent<'_, T> {
+impl<H: Shared> Borrow<H> for Lent<'_, H> {
     #[inline]
-    fn borrow(&self) -> &T {
+    fn borrow(&self) -> &H {
         self
     }
 }
 
 /// The object behind a handle, for a call that is over soon.
 #[inline]
-pub(super) fn get<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, S::Object>, Error> {
+pub(super) fn get<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, HandleOf<S>>, Error> {
     let token = Token::from_pointer(handle);
     match guard.find::<S::Object>(token) {
         Some(lent) => Ok(lent),
@@ -88,7 +90,7 @@ pub(super) fn get<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'
 
 /// The object for which a value stands that is no handle of an object.
 #[inline(never)]
-fn meant<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, S::Object>, Error> {
+fn meant<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, HandleOf<S>>, Error> {
     let refused = || Err(refusal(guard, guard.fault::<S::Object>(Token::from_pointer(handle))));
     S::meant(guard, handle).unwrap_or_else(refused)
 }
@@ -115,7 +117,7 @@ pub(super) fn refusal(guard: &Guard, fault: HandleError) -> Error {
 
 /// The object behind a handle, held for a call that may take long: a destroy in another thread need not wait for it.
 #[inline]
-pub(super) fn hold<S: Incomplete>(handle: *mut S) -> Result<Arc<S::Object>, Error> {
+pub(super) fn hold<S: Incomplete>(handle: *mut S) -> Result<HandleOf<S>, Error> {
     hold_all(|guard| keep(guard, handle))
 }
 
@@ -127,8 +129,8 @@ pub(super) fn hold_all<T>(look_up: impl FnOnce(&Guard) -> Result<T, Error>) -> R
 
 /// The object behind a handle, for longer than the guard.
 #[inline(always)]
-pub(super) fn keep<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Arc<S::Object>, Error> {
-    get(guard, handle).map(Lent::into_arc)
+pub(super) fn keep<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<HandleOf<S>, Error> {
+    get(guard, handle).map(Lent::into_handle)
 }
 
 /// The same for a handle that may be NULL.
@@ -136,7 +138,7 @@ pub(super) fn keep<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Arc<S
 pub(super) fn keep_if_given<S: Incomplete>(
     guard: &Guard,
     handle: *mut S,
-) -> Result<Option<Arc<S::Object>>, Error> {
+) -> Result<Option<HandleOf<S>>, Error> {
     if handle.is_null() { Ok(None) } else { keep(guard, handle).map(Some) }
 }
 
@@ -157,21 +159,21 @@ pub(super) fn reserve_within<S: Incomplete>(guard: &Guard) -> Result<NewHandle<S
 
 impl<S: Incomplete> NewHandle<S> {
     /// The handle, which names this object.
-    pub(super) fn of(self, object: Arc<S::Object>) -> *mut S {
-        self.0.of(object).to_pointer()
+    pub(super) fn of(self, object: HandleOf<S>) -> *mut S {
+        self.0.of(object.into_object()).to_pointer()
     }
 }
 
 /// A new owning handle of an object, which is made when the handle is reserved.
 pub(super) fn owned<S: Incomplete>(
-    make: impl FnOnce() -> Result<Arc<S::Object>, Error>,
+    make: impl FnOnce() -> Result<HandleOf<S>, Error>,
 ) -> Result<*mut S, Error> {
     let reserved = reserve::<S>()?;
     Ok(reserved.of(make()?))
 }
 
 /// The object's borrowed handle.
-pub(super) fn borrowed<S: Incomplete>(object: &Arc<S::Object>) -> Result<*mut S, Error> {
+pub(super) fn borrowed<S: Incomplete>(object: &HandleOf<S>) -> Result<*mut S, Error> {
     Ok(S::borrow(object)?.to_pointer())
 }
 
@@ -184,7 +186,7 @@ pub(super) unsafe fn ask<S: Incomplete, T: Default>(
     handle: *mut S,
     out: *mut T,
     what: &str,
-    answer: impl FnOnce(&Arc<S::Object>) -> Result<T, Error>,
+    answer: impl FnOnce(&HandleOf<S>) -> Result<T, Error>,
 ) -> cushim_status {
     // SAFETY: the caller vouches for `out`.
     unsafe { answered(enter, handle, out, what, answer) }
@@ -199,7 +201,7 @@ pub(super) unsafe fn tell<S: Incomplete, T: Default>(
     handle: *mut S,
     out: *mut T,
     what: &str,
-    answer: impl FnOnce(&Arc<S::Object>) -> Result<T, Error>,
+    answer: impl FnOnce(&HandleOf<S>) -> Result<T, Error>,
 ) -> cushim_status {
     // SAFETY: the caller vouches for `out`.
     unsafe { answered(enter_anywhere, handle, out, what, answer) }
@@ -213,7 +215,7 @@ unsafe fn answered<S: Incomplete, T: Default>(
     handle: *mut S,
     out: *mut T,
     what: &str,
-    answer: impl FnOnce(&Arc<S::Object>) -> Result<T, Error>,
+    answer: impl FnOnce(&HandleOf<S>) -> Result<T, Error>,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `out`.
@@ -228,7 +230,7 @@ unsafe fn answered<S: Incomplete, T: Default>(
 pub(super) fn value<S: Incomplete, T: Default>(
     begin: impl FnOnce() -> Result<Guard, Error>,
     handle: *mut S,
-    answer: impl FnOnce(&Arc<S::Object>) -> Result<T, Error>,
+    answer: impl FnOnce(&HandleOf<S>) -> Result<T, Error>,
 ) -> T {
     let mut value = T::default();
     call(|| {
@@ -255,7 +257,7 @@ pub(super) unsafe fn reference<S: Incomplete>(handle: *mut S, reference: *mut *m
 pub(super) unsafe fn reference_if<S: Incomplete>(
     handle: *mut S,
     reference: *mut *mut S,
-    check: impl FnOnce(&S::Object) -> Result<(), Error>,
+    check: impl FnOnce(&HandleOf<S>) -> Result<(), Error>,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `reference`.
@@ -263,7 +265,7 @@ pub(super) unsafe fn reference_if<S: Incomplete>(
         let guard = enter_anywhere()?;
         let lent = get(&guard, handle)?;
         check(&lent)?;
-        *reference = owned(|| Ok(Arc::clone(&lent)))?;
+        *reference = owned(|| Ok(lent.clone()))?;
         Ok(())
     })
 }

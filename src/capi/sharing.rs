@@ -20,7 +20,7 @@ use super::context::cushim_context;
 use super::device::cushim_device;
 use super::error::{call, cushim_status};
 use super::event::cushim_event;
-use super::handles::{Incomplete, hold, hold_all, keep, keep_if_given, reserve};
+use super::handles::{HandleOf, Incomplete, hold, hold_all, keep, keep_if_given, reserve};
 use super::resource::cushim_resource;
 use super::stream::cushim_stream;
 use super::{input, out};
@@ -30,7 +30,6 @@ use crate::object::descriptor::{DESCRIPTOR_BYTES, DescriptorBytes};
 use crate::object::error::{Error, Status};
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 /// The size of every descriptor.
 #[repr(i32)]
@@ -81,7 +80,7 @@ pub(super) unsafe fn export_with_file<S: Incomplete>(
     descriptor: *mut c_void,
     size: usize,
     file: *mut i32,
-    export: impl FnOnce(&Arc<S::Object>) -> Result<(i32, DescriptorBytes), Error>,
+    export: impl FnOnce(&HandleOf<S>) -> Result<(i32, DescriptorBytes), Error>,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.

@@ -9,11 +9,12 @@ use super::error::{call, call_taking, cushim_status, long_call};
 use super::event::cushim_event;
 use super::handles::{self, CURRENT_STREAM, Incomplete, Lent, borrowed, enter, enter_anywhere, get, owned};
 use super::{options, out};
-use crate::context::Context;
+use crate::context::ContextObject;
 use crate::graph::Builder;
 use crate::object::error::{Error, Status};
+use crate::object::handle::Shared as _;
 use crate::object::handle::{self, Guard, Token};
-use crate::stream::{Stream, StreamKind, StreamOptions};
+use crate::stream::{Stream, StreamKind, StreamObject, StreamOptions};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,12 +28,12 @@ pub struct cushim_stream_s {
 }
 
 impl Incomplete for cushim_stream_s {
-    type Object = Stream;
+    type Object = StreamObject;
 
     fn meant(guard: &Guard, stream: cushim_stream) -> Option<Result<Lent<'_, Stream>, Error>> {
         let token = Token::from_pointer(stream);
         if let Some(which) = token.default_stream() {
-            let context = guard.find::<Context>(token.in_slot())?;
+            let context = guard.find::<ContextObject>(token.in_slot())?;
             if context.is_lent()
                 && let Some(held) = Stream::held_by(&context, which)
             {
@@ -44,7 +45,9 @@ impl Incomplete for cushim_stream_s {
         if token.is_builder_stream() {
             let builder = guard.find::<Builder>(token.in_slot())?;
             // SAFETY: a builder has one stream from its beginning to its end.
-            return Some(builder.check_capturing().map(|()| unsafe { builder.part(Builder::own_stream) }));
+            return Some(
+                builder.check_capturing().map(|()| unsafe { builder.part(|builder| builder.own_stream()) }),
+            );
         }
         match stream.addr() {
             0 => Some(Err(Error::new(
@@ -59,10 +62,10 @@ impl Incomplete for cushim_stream_s {
     }
 
     /// That of a default stream is good as long as its context, whether somebody holds the stream or not.
-    fn borrow(stream: &Arc<Stream>) -> Result<Token, Error> {
+    fn borrow(stream: &Stream) -> Result<Token, Error> {
         match stream.default() {
-            Some(which) => Ok(handle::borrowed(stream.context())?.of_default_stream(which)),
-            None => Ok(handle::borrowed(stream)?),
+            Some(which) => Ok(handle::borrowed(stream.context().object())?.of_default_stream(which)),
+            None => Ok(handle::borrowed(stream.object())?),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Link {
     /// [`Status::INVALID_ARGUMENT`] if there is nothing to link, and where something is missing or there twice, of which the
     /// [`driver_log`](crate::Failure::driver_log) has all; [`Status::UNSUPPORTED`] for LTO IR, and for options, where no linker is found:
     /// the sentence says what to install.
-    pub fn link(&self, context: &Arc<Context>) -> Result<Compiled, Error> {
+    pub fn link(&self, context: &Context) -> Result<Compiled, Error> {
         let driver = context.driver();
         check_runs_code(driver)?;
         let is_software = driver.kind() == Kind::Software;
@@ -172,12 +172,7 @@ impl Link {
 
     /// The LTO IR becomes PTX; that is what comes of it, if there is nothing else, and otherwise one more text for softcuda's linker. That
     /// looks in each case whether something is missing, which nvJitLink leaves to who compiles the PTX.
-    fn for_softcuda(
-        &self,
-        linker: &Linker,
-        context: &Arc<Context>,
-        kind: CodeKind,
-    ) -> Result<Compiled, Error> {
+    fn for_softcuda(&self, linker: &Linker, context: &Context, kind: CodeKind) -> Result<Compiled, Error> {
         let architecture = self.architecture(context, CodeKind::Ptx)?;
         let (lto_ir, mut rest): (Vec<Input>, Vec<Input>) =
             self.inputs.iter().cloned().partition(Input::is_lto_ir);
@@ -196,7 +191,7 @@ impl Link {
         self.compiled(code, log, kind, architecture, (Maker::NvJitLink, linker.version()))
     }
 
-    fn by_driver(&self, context: &Arc<Context>, inputs: &[Input]) -> Result<Compiled, Error> {
+    fn by_driver(&self, context: &Context, inputs: &[Input]) -> Result<Compiled, Error> {
         let driver = context.driver();
         if let Some(option) = self.options.first().filter(|_| driver.kind() != Kind::Software) {
             let refusal = format!(
@@ -247,7 +242,7 @@ impl Link {
     }
 
     /// The code and the log of the driver's linker.
-    fn run_driver(&self, context: &Arc<Context>, inputs: &[Input]) -> Result<(Vec<u8>, String), Error> {
+    fn run_driver(&self, context: &Context, inputs: &[Input]) -> Result<(Vec<u8>, String), Error> {
         let given: Result<Vec<driver_link::Input<'_>>, Error> = inputs
             .iter()
             .filter_map(|input| Some((input.drivers_kind()?, input)))
@@ -255,8 +250,8 @@ impl Link {
                 Ok(driver_link::Input { kind, bytes: &input.bytes, name: c_text(&input.name)? })
             })
             .collect();
-        driver_link::link(context.live(context.as_ref())?, &given?).map_err(|failure| {
-            let mut error = context.failed(failure.error, context.as_ref());
+        driver_link::link(context.live(context)?, &given?).map_err(|failure| {
+            let mut error = context.failed(failure.error, context);
             let first = failure.log.lines().map(str::trim).find(|line| !line.is_empty());
             let said = first.map_or(String::new(), |first| format!(". The linker says: {first}"));
             error.message = format!("{} is not linked: {}{said}", self.name, error.message);

@@ -39,12 +39,12 @@ impl Context {
     /// have told the driver yet, so this lets it pass; not for ever, since what it waits for may take long, and may need this thread.
     pub(crate) fn capture_begins(&self, is_blocking: bool, patience: Duration) {
         capture_mode::capture_began();
-        self.captures.all.fetch_add(1, SeqCst);
+        self.0.captures.all.fetch_add(1, SeqCst);
         if is_blocking {
-            self.captures.blocking.fetch_add(1, Relaxed);
+            self.0.captures.blocking.fetch_add(1, Relaxed);
         }
         let until = Instant::now() + patience;
-        while self.captures.waits.load(SeqCst) > 0 && Instant::now() < until {
+        while self.0.captures.waits.load(SeqCst) > 0 && Instant::now() < until {
             std::thread::yield_now();
         }
     }
@@ -52,22 +52,22 @@ impl Context {
     /// One is over, or did not begin.
     pub(crate) fn capture_ended(&self, is_blocking: bool) {
         capture_mode::capture_ended();
-        self.captures.all.fetch_sub(1, Relaxed);
+        self.0.captures.all.fetch_sub(1, Relaxed);
         if is_blocking {
-            self.captures.blocking.fetch_sub(1, Relaxed);
+            self.0.captures.blocking.fetch_sub(1, Relaxed);
         }
     }
 
     /// Has `wait` wait for the whole context, unless something is captured in it.
     pub(super) fn wait_for_all(&self, wait: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-        let _waits = Waits::begin(&self.captures);
+        let _waits = Waits::begin(&self.0.captures);
         self.check_no_capture()?;
         wait()
     }
 
     /// Refuses to wait for the whole context while something is captured in it.
     fn check_no_capture(&self) -> Result<(), Error> {
-        if self.captures.all.load(SeqCst) == 0 {
+        if self.0.captures.all.load(SeqCst) == 0 {
             return Ok(());
         }
         Err(self.capture_goes_on(
@@ -79,7 +79,7 @@ impl Context {
     /// Refuses work in the legacy default stream while a stream is captured that waits for that.
     #[inline]
     pub(crate) fn check_legacy(&self) -> Result<(), Error> {
-        if self.captures.blocking.load(Relaxed) == 0 { Ok(()) } else { Err(self.legacy_is_blocked()) }
+        if self.0.captures.blocking.load(Relaxed) == 0 { Ok(()) } else { Err(self.legacy_is_blocked()) }
     }
 
     #[cold]

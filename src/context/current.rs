@@ -2,15 +2,18 @@
 
 use super::Context;
 #[cfg(feature = "capi")]
+use super::ContextObject;
+#[cfg(feature = "capi")]
 use crate::driver::Table;
 use crate::driver::calls::context::{self as calls, Current, RawContext};
 use crate::driver::{CallError, Driver, sys};
 use crate::object::error::Error;
 #[cfg(feature = "capi")]
+use crate::object::handle::Shared as _;
+#[cfg(feature = "capi")]
 use crate::object::handle::{self, Guard, Token};
 #[cfg(feature = "capi")]
 use std::cell::Cell;
-use std::sync::Arc;
 
 #[cfg(feature = "capi")]
 thread_local! {
@@ -37,7 +40,8 @@ impl Found {
         let is_this = self.native == native.addr()
             && self.table == std::ptr::from_ref(table).addr()
             && calls::id(table, native).is_ok_and(|id| id == self.id);
-        let is_there = || guard.find::<Context>(self.handle).is_some_and(|context| !context.is_known_gone());
+        let is_there =
+            || guard.find::<ContextObject>(self.handle).is_some_and(|context| !context.is_known_gone());
         (is_this && is_there()).then_some(self.handle)
     }
 }
@@ -48,7 +52,7 @@ pub struct NativeContext {
     /// The driver's handle.
     pub native: sys::CUcontext,
     /// The object that stands for it; `None` if there is none.
-    pub object: Option<Arc<Context>>,
+    pub object: Option<Context>,
 }
 
 impl Context {
@@ -105,8 +109,8 @@ impl Context {
             return Ok((native, Some(handle)));
         }
         let Some(object) = Self::find(driver, native) else { return Ok((native, None)) };
-        let handle = handle::borrowed(&object)?;
-        if let Some(id) = object.id {
+        let handle = handle::borrowed(object.object())?;
+        if let Some(id) = object.0.id {
             FOUND.set(Found { table: std::ptr::from_ref(table).addr(), native: native.addr(), id, handle });
         }
         Ok((native, Some(handle)))

@@ -1,6 +1,6 @@
 //! The default streams of a context, as objects of a type that a later floor knows.
 
-use super::Context;
+use super::{Context, ContextObject};
 use crate::object::handle::DefaultStream;
 use crate::object::slot::Slot;
 use parking_lot::Mutex;
@@ -33,12 +33,12 @@ struct Held {
 impl Context {
     /// Where streams keep what they know of a default stream of the context.
     pub(crate) fn stream_slot(&self, which: DefaultStream) -> &Slot {
-        &self.streams.known[which as usize]
+        &self.0.streams.known[which as usize]
     }
 
     /// Holds the object of a default stream as long as handles own the context, if any do.
     pub(crate) fn hold_default_stream(&self, which: DefaultStream, stream: &Arc<dyn Any + Send + Sync>) {
-        let DefaultStreams { held, at, .. } = &self.streams;
+        let DefaultStreams { held, at, .. } = &self.0.streams;
         let mut held = held.lock();
         if held.owners == 0 || held.objects[which as usize].is_some() {
             return;
@@ -51,9 +51,11 @@ impl Context {
     #[cfg(feature = "capi")]
     #[inline]
     pub(crate) fn held_default_stream(&self, which: DefaultStream) -> *const () {
-        self.streams.at[which as usize].load(std::sync::atomic::Ordering::Acquire)
+        self.0.streams.at[which as usize].load(std::sync::atomic::Ordering::Acquire)
     }
+}
 
+impl ContextObject {
     /// One more handle owns the context.
     pub(super) fn claimed(&self) {
         self.streams.held.lock().owners += 1;

@@ -32,7 +32,7 @@ impl Context {
                 "{device} offers the host no flush of direct writes (attribute 117, GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS); have a stream \
                  wait for the adapter's last write with CUSHIM_MEMORY_FLUSH_REMOTE_WRITES, or copy through the host"
             );
-            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref()));
+            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device));
         }
         let scope = match scope {
             FlushScope::Owner => sys::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER,

@@ -44,9 +44,12 @@ use std::sync::atomic::{AtomicI32, AtomicU8, Ordering::Relaxed};
 /// A context of a device. It stays alive as long as an object in it does.
 ///
 /// No function here leaves another context current than the caller had, except those that say so.
-pub struct Context {
+pub struct Context(Arc<ContextObject>);
+
+/// What handles of contexts name.
+pub(crate) struct ContextObject {
     header: Header,
-    device: Arc<Device>,
+    device: Device,
     kind: AtomicU8,
     /// Whether this is to be destroyed, or given back, with the object.
     owning: Owning,
@@ -64,7 +67,7 @@ pub struct Context {
     own_events: OwnEvents,
 }
 
-object!(Context: Context, header, claimed, let_go);
+object!(ContextObject as Context: Context, header, claimed, let_go);
 
 /// What a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +93,7 @@ impl Context {
     ///
     /// # Errors
     /// The driver's.
-    pub fn create(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>, Error> {
+    pub fn create(device: &Device, flags: u32) -> Result<Self, Error> {
         let raw = RawContext::create(device.driver().object_table(), flags, device.native())
             .map_err(|error| explain_flags(device.failed(error), flags))?;
         Ok(Self::new(device, ContextKind::Created, Ownership::Owned, raw))
@@ -104,11 +107,7 @@ impl Context {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and already is.
-    pub unsafe fn wrap(
-        device: &Arc<Device>,
-        native: sys::CUcontext,
-        ownership: Ownership,
-    ) -> Result<Arc<Self>, Error> {
+    pub unsafe fn wrap(device: &Device, native: sys::CUcontext, ownership: Ownership) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         unsafe { Self::take_in(device, native, ownership.into()) }
     }
@@ -118,10 +117,10 @@ impl Context {
     /// # Safety
     /// As for [`wrap`](Self::wrap).
     pub(crate) unsafe fn take_in(
-        device: &Arc<Device>,
+        device: &Device,
         native: sys::CUcontext,
         taking: Taking<'_>,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native context is NULL"));
         }
@@ -144,10 +143,10 @@ impl Context {
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and already is; [`Status::UNSUPPORTED`] before
     /// driver 12.4; the driver's.
     pub unsafe fn wrap_green(
-        device: &Arc<Device>,
+        device: &Device,
         native: sys::CUgreenCtx,
         ownership: Ownership,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         unsafe { Self::take_in_green(device, native, ownership.into()) }
     }
@@ -157,10 +156,10 @@ impl Context {
     /// # Safety
     /// As for [`wrap`](Self::wrap).
     pub(crate) unsafe fn take_in_green(
-        device: &Arc<Device>,
+        device: &Device,
         native: sys::CUgreenCtx,
         taking: Taking<'_>,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native green context is NULL"));
         }
@@ -175,10 +174,10 @@ impl Context {
 
     /// The object that stands for the native handle, or else a new one, listed; the same one for all threads that ask at once.
     fn find_or_wrap(
-        device: &Arc<Device>,
+        device: &Device,
         native: sys::CUcontext,
-        make: impl Fn() -> Result<Arc<Self>, Error>,
-    ) -> Result<Arc<Self>, Error> {
+        make: impl Fn() -> Result<Self, Error>,
+    ) -> Result<Self, Error> {
         KNOWN.find_or_add(device.driver(), native.addr(), |known| known.is_still(native), make)
     }
 
@@ -194,15 +193,15 @@ impl Context {
     /// Whether the driver uses the address for another context, after a reset by others.
     fn is_before_another(&self, native: sys::CUcontext) -> bool {
         let now = || calls::id(self.driver().object_table(), native);
-        self.id.is_some_and(|id| is_another(id, now()))
+        self.0.id.is_some_and(|id| is_another(id, now()))
     }
 
     /// A context that is not destroyed here, and that is not listed yet.
-    fn borrowed(device: &Arc<Device>, kind: ContextKind, raw: RawContext) -> Arc<Self> {
+    fn borrowed(device: &Device, kind: ContextKind, raw: RawContext) -> Self {
         Self::unlisted(device, kind, Ownership::Borrowed, raw)
     }
 
-    fn new(device: &Arc<Device>, kind: ContextKind, ownership: Ownership, raw: RawContext) -> Arc<Self> {
+    fn new(device: &Device, kind: ContextKind, ownership: Ownership, raw: RawContext) -> Self {
         let native = raw.handle();
         // Whatever had this address before is gone.
         Self::went(device.driver(), native);
@@ -211,11 +210,11 @@ impl Context {
         context
     }
 
-    fn unlisted(device: &Arc<Device>, kind: ContextKind, ownership: Ownership, raw: RawContext) -> Arc<Self> {
+    fn unlisted(device: &Device, kind: ContextKind, ownership: Ownership, raw: RawContext) -> Self {
         let id = raw.id().ok();
-        Arc::new(Self {
-            header: Header::new::<Self>(),
-            device: Arc::clone(device),
+        Self(Arc::new(ContextObject {
+            header: Header::new::<ContextObject>(),
+            device: device.clone(),
             kind: AtomicU8::new(kind as u8),
             owning: Owning::new(ownership),
             raw: Some(raw),
@@ -224,35 +223,35 @@ impl Context {
             streams: DefaultStreams::default(),
             captures: Captures::default(),
             own_events: OwnEvents::default(),
-        })
+        }))
     }
 
     /// The object that stands for the native handle.
-    fn find(driver: &Driver, native: sys::CUcontext) -> Option<Arc<Self>> {
+    fn find(driver: &Driver, native: sys::CUcontext) -> Option<Self> {
         KNOWN.find(driver, native.addr()).filter(|known| !known.is_before_another(native))
     }
 
     /// The object that stands for a native handle that the driver has just named; `None` if there is none.
-    pub(crate) fn of_native(driver: &Driver, native: sys::CUcontext) -> Option<Arc<Self>> {
+    pub(crate) fn of_native(driver: &Driver, native: sys::CUcontext) -> Option<Self> {
         if native.is_null() { None } else { KNOWN.find(driver, native.addr()) }
     }
 
     /// This object once more, for its native handle, which it may take over.
-    fn again(self: Arc<Self>, taking: Taking<'_>) -> Result<Arc<Self>, Error> {
-        taking.take(&self, |context| &context.owning, self.as_ref())?;
+    fn again(self, taking: Taking<'_>) -> Result<Self, Error> {
+        taking.take(&self.0, |context| &context.owning, &self)?;
         Ok(self)
     }
 
     /// The device that the context belongs to.
     #[must_use]
-    pub fn device(&self) -> &Arc<Device> {
-        &self.device
+    pub fn device(&self) -> &Device {
+        &self.0.device
     }
 
     /// The driver that the context belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        self.device.driver()
+        self.0.device.driver()
     }
 
     /// The driver's own handle. After a reset of the primary context the driver may use the same address again.
@@ -264,9 +263,7 @@ impl Context {
     /// What the context is.
     #[must_use]
     pub fn kind(&self) -> ContextKind {
-        use ContextKind::{Created, Green, Primary, Wrapped};
-        let known = [Primary, Created, Wrapped, Green];
-        known[usize::from(self.kind.load(Relaxed))]
+        self.0.kind()
     }
 
     /// The number by which the driver tells contexts apart; never used again.
@@ -321,13 +318,13 @@ impl Context {
 
     /// Names the context in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 
     /// The driver's functions.
@@ -338,7 +335,7 @@ impl Context {
 
     /// The native context, whether it is still there or not.
     fn raw(&self) -> &RawContext {
-        self.raw.as_ref().expect("a context has its handle until it is dropped")
+        self.0.raw()
     }
 
     /// The native context, for a call on `object`, which belongs to it: refused if it is known to be gone.
@@ -355,7 +352,7 @@ impl Context {
 
     /// Refuses `object`, which belongs to the context `of`, if that is another one.
     pub(crate) fn has(&self, of: &Self, object: &dyn Subject) -> Result<(), Error> {
-        if std::ptr::eq(self, of) {
+        if self == of {
             return Ok(());
         }
         let refusal = format!("{object} belongs to {of}, and not to {self}; name its own context");
@@ -363,31 +360,48 @@ impl Context {
     }
 }
 
+impl ContextObject {
+    fn driver(&self) -> &Driver {
+        self.device.driver()
+    }
+
+    fn kind(&self) -> ContextKind {
+        use ContextKind::{Created, Green, Primary, Wrapped};
+        let known = [Primary, Created, Wrapped, Green];
+        known[usize::from(self.kind.load(Relaxed))]
+    }
+
+    #[inline]
+    fn raw(&self) -> &RawContext {
+        self.raw.as_ref().expect("a context has its handle until it is dropped")
+    }
+}
+
 impl Place for Context {
     fn driver(&self) -> &Driver {
-        self.driver()
+        Context::driver(self)
     }
 
     fn is_gone(&self) -> bool {
-        self.is_gone()
+        Context::is_gone(self)
     }
 
     fn released(&self, result: Result<(), CallError>, object: &dyn Subject) -> Result<(), Error> {
-        self.released(result, object)
+        Context::released(self, result, object)
     }
 }
 
 #[cfg(all(test, not(loom)))]
 impl Context {
     /// A new context on the software driver.
-    pub(crate) fn on_softcuda() -> Arc<Self> {
+    pub(crate) fn on_softcuda() -> Self {
         let options = crate::driver::OpenOptions::new().choice(crate::driver::Choice::Software);
         let driver = options.open().expect("softcuda is beside the tests");
         Device::get(&driver, 0).and_then(|device| Self::create(&device, 0)).expect("there is room")
     }
 }
 
-impl Drop for Context {
+impl Drop for ContextObject {
     fn drop(&mut self) {
         let has_events = self.own_events.has_any();
         // With the context they went.
@@ -398,7 +412,7 @@ impl Drop for Context {
         if !is_owned && events.is_none() {
             return;
         }
-        let (device, kind, lost) = (Arc::clone(&self.device), self.kind(), self.lost());
+        let (device, kind, lost) = (self.device.clone(), self.kind(), self.lost());
         native::release(self.driver(), self, move |context| {
             if let Some(events) = events {
                 events.destroy();
@@ -428,7 +442,7 @@ fn end(
     }
 }
 
-impl fmt::Display for Context {
+impl fmt::Display for ContextObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind() {
             ContextKind::Primary => "primary context",
@@ -446,7 +460,7 @@ impl fmt::Display for Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("device", &self.device)
+            .field("device", &self.0.device)
             .field("kind", &self.kind())
             .finish_non_exhaustive()
     }

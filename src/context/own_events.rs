@@ -10,7 +10,6 @@ use crate::driver::sys::{
 };
 use crate::object::callback::is_inside;
 use parking_lot::Mutex;
-use std::sync::Arc;
 
 /// The events of a context.
 #[derive(Default)]
@@ -74,13 +73,13 @@ fn destroy(events: Vec<RawEvent>) {
 pub(crate) struct OwnEvent {
     /// `None` only while it comes or goes.
     raw: Option<RawEvent>,
-    context: Arc<Context>,
+    context: Context,
 }
 
 impl OwnEvent {
     /// One that nobody uses.
-    pub(crate) fn of(context: &Arc<Context>) -> Result<Self, CallError> {
-        let mut event = Self { raw: context.own_events.take(), context: Arc::clone(context) };
+    pub(crate) fn of(context: &Context) -> Result<Self, CallError> {
+        let mut event = Self { raw: context.0.own_events.take(), context: context.clone() };
         if event.raw.is_none() {
             event.raw = Some(RawEvent::create(context.raw(), FLAGS)?);
         }
@@ -89,7 +88,7 @@ impl OwnEvent {
 
     /// The context that it is of.
     #[inline]
-    pub(crate) fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Context {
         &self.context
     }
 
@@ -114,7 +113,7 @@ impl OwnEvent {
             Some(CUDA_ERROR_CAPTURED_EVENT | CUDA_ERROR_INVALID_VALUE) => Some(false),
             _ => {
                 // It may say that nothing runs in the context any more.
-                let _ = self.context.failed(error, self.context.as_ref());
+                let _ = self.context.failed(error, &self.context);
                 None
             }
         }
@@ -133,7 +132,7 @@ impl OwnEvent {
 
 impl Drop for OwnEvent {
     fn drop(&mut self) {
-        let gone = self.context.own_events.give_back(self.raw.take());
+        let gone = self.context.0.own_events.give_back(self.raw.take());
         // With their context they went.
         if !self.context.is_known_gone() {
             destroy(gone);

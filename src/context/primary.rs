@@ -5,10 +5,12 @@ use crate::device::Device;
 use crate::driver::calls::context::{self as calls, RawContext};
 use crate::driver::sys;
 use crate::object::error::Error;
+use crate::object::handle::Shared as _;
+use crate::object::handle::Weakly;
 use crate::object::owning::Ownership;
 use crate::object::slot::Locked;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Weak};
 
 impl Device {
     /// The device's primary context, which this process's other users of CUDA (the runtime, other libraries) share. It is
@@ -16,13 +18,13 @@ impl Device {
     ///
     /// # Errors
     /// The driver's.
-    pub fn primary_context(self: &Arc<Self>) -> Result<Arc<Context>, Error> {
+    pub fn primary_context(&self) -> Result<Context, Error> {
         let mut primary = self.primary_slot().lock();
         if let Some(context) = known(&primary).filter(|context| !context.is_gone()) {
             return Ok(context);
         }
         let context = Context::retain_primary(self)?;
-        let before = primary.replace(Some(Arc::new(Arc::downgrade(&context))));
+        let before = primary.replace(Some(Arc::new(context.downgrade())));
         drop(primary);
         drop(before);
         Ok(context)
@@ -69,12 +71,12 @@ impl Device {
 }
 
 /// The primary context that was retained here, while somebody holds it.
-fn known(primary: &Locked<'_>) -> Option<Arc<Context>> {
-    primary.get::<Weak<Context>>()?.upgrade()
+fn known(primary: &Locked<'_>) -> Option<Context> {
+    primary.get::<Weakly<Context>>()?.upgrade()
 }
 
 impl Context {
-    fn retain_primary(device: &Arc<Device>) -> Result<Arc<Self>, Error> {
+    fn retain_primary(device: &Device) -> Result<Self, Error> {
         let raw = RawContext::retain_primary(device.driver().object_table(), device.native())
             .map_err(|error| device.failed(error))?;
         let (table, native) = (raw.table(), raw.handle());
@@ -84,8 +86,8 @@ impl Context {
             Ok(Self::borrowed(device, ContextKind::Primary, raw))
         })?;
         // Perhaps it was wrapped before it was retained here; from now on that object holds it.
-        context.kind.store(ContextKind::Primary as u8, Relaxed);
-        context.owning.set(Ownership::Owned);
+        context.0.kind.store(ContextKind::Primary as u8, Relaxed);
+        context.0.owning.set(Ownership::Owned);
         Ok(context)
     }
 }

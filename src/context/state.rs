@@ -1,6 +1,6 @@
 //! The state of a context: valid, corrupted by an error that sticks, or destroyed.
 
-use super::{Context, KNOWN};
+use super::{Context, ContextObject, KNOWN};
 use crate::driver::sys;
 use crate::driver::{CallError, Driver, calls::context as calls};
 use crate::object::callback;
@@ -12,10 +12,7 @@ impl Context {
     /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) after a reset. Known once a call met it, or if the reset happened here.
     #[must_use]
     pub fn lost(&self) -> Option<Status> {
-        match self.lost.load(Relaxed) {
-            0 => None,
-            code => Some(Status(code)),
-        }
+        self.0.lost()
     }
 
     /// Refuses a call on `object`, which belongs to this context, if the context is known to be gone. The driver may use
@@ -36,7 +33,7 @@ impl Context {
     #[cold]
     fn gone(&self, object: &dyn Subject) -> Error {
         let status = Status(DESTROYED);
-        let what = match std::ptr::addr_eq(object, self) {
+        let what = match object.address() == self.address() {
             true => format!("{object} was destroyed or reset"),
             false => format!("{object} is in {self}, which was destroyed or reset"),
         };
@@ -46,22 +43,18 @@ impl Context {
     /// Whether the context is known to be gone; costs one read.
     #[inline]
     pub(crate) fn is_known_gone(&self) -> bool {
-        self.lost.load(Relaxed) == DESTROYED
+        self.0.is_known_gone()
     }
 
     /// Whether what was in the context went with it, so that nothing is left to release.
     pub(crate) fn is_gone(&self) -> bool {
-        // A reset by others shows in the number.
-        if !self.is_known_gone() && self.id.is_some_and(|id| is_another(id, self.raw().id())) {
-            self.was_reset();
-        }
-        self.is_known_gone()
+        self.0.is_gone()
     }
 
     /// Whether it is certainly another context that the driver says is gone. Before 12.0 the driver cannot be asked whether
     /// this one is what it was, only whether the one that is current here is any.
     fn another_is_gone(&self) -> bool {
-        if self.id.is_some() {
+        if self.0.id.is_some() {
             return !self.is_gone();
         }
         let current = calls::current(self.table()).unwrap_or(std::ptr::null_mut());
@@ -78,8 +71,8 @@ impl Context {
                  destroyed"
             ));
         } else if let Some(advice) = advice(failure.status) {
-            self.lost.store(failure.status.0, Relaxed);
-            callback::abandon(self);
+            self.0.lost.store(failure.status.0, Relaxed);
+            callback::abandon(&*self.0);
             failure.message.push_str(advice);
         }
         failure
@@ -105,7 +98,33 @@ impl Context {
 
     /// Notes that everything in the context was destroyed.
     pub(super) fn was_reset(&self) {
-        KNOWN.remove(self.driver(), self.native().addr(), self);
+        self.0.was_reset();
+    }
+}
+
+impl ContextObject {
+    pub(super) fn lost(&self) -> Option<Status> {
+        match self.lost.load(Relaxed) {
+            0 => None,
+            code => Some(Status(code)),
+        }
+    }
+
+    #[inline]
+    fn is_known_gone(&self) -> bool {
+        self.lost.load(Relaxed) == DESTROYED
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        // A reset by others shows in the number.
+        if !self.is_known_gone() && self.id.is_some_and(|id| is_another(id, self.raw().id())) {
+            self.was_reset();
+        }
+        self.is_known_gone()
+    }
+
+    fn was_reset(&self) {
+        KNOWN.remove(self.driver(), self.raw().handle().addr(), self);
         self.lost.store(DESTROYED, Relaxed);
         callback::abandon(self);
     }

@@ -5,7 +5,6 @@ use crate::driver::calls::device as calls;
 use crate::driver::{CallError, Driver, sys};
 use crate::object::error::{Error, Status};
 use std::ffi::CString;
-use std::sync::Arc;
 
 /// What the UUID of a text is the UUID of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,12 +21,12 @@ impl Device {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a text that is no UUID; `CUDA_ERROR_INVALID_DEVICE` if the driver shows no such device; the driver's.
-    pub fn with_uuid(driver: &Driver, text: &str) -> Result<Arc<Self>, Error> {
+    pub fn with_uuid(driver: &Driver, text: &str) -> Result<Self, Error> {
         let (of, uuid) = parse_uuid(text).ok_or_else(|| no_uuid(text))?;
         let all = Self::all(driver)?;
         for device in &all {
             if of.names(device.uuid()? == uuid, || device.is_mig_instance())? {
-                return Ok(Arc::clone(device));
+                return Ok(device.clone());
             }
         }
         if of != Of::MigInstance
@@ -44,7 +43,7 @@ impl Device {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a text that is no such address; `CUDA_ERROR_INVALID_DEVICE` if the driver shows no device there;
     /// the driver's.
-    pub fn with_pci_bus_id(driver: &Driver, text: &str) -> Result<Arc<Self>, Error> {
+    pub fn with_pci_bus_id(driver: &Driver, text: &str) -> Result<Self, Error> {
         let address =
             CString::new(text).ok().filter(|_| is_pci_bus_id(text)).ok_or_else(|| no_address(text))?;
         let all = Self::all(driver)?;
@@ -53,8 +52,8 @@ impl Device {
             Err(error) if is_absent(&error) => return Err(none_there(driver, error, text, &all)),
             Err(error) => return Err(Error::of_call(driver, error)),
         };
-        let found = all.iter().find(|device| device.raw == raw);
-        found.map(Arc::clone).ok_or_else(|| {
+        let found = all.iter().find(|device| device.0.raw == raw);
+        found.cloned().ok_or_else(|| {
             let refusal =
                 format!("the driver says that the device at {text} is {raw}, which it does not show");
             Error::new(Status(sys::CUDA_ERROR_UNKNOWN.0), refusal)
@@ -66,7 +65,7 @@ impl Device {
     /// # Errors
     /// The driver's.
     pub fn pci_bus_id(&self) -> Result<String, Error> {
-        calls::pci_bus_id(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+        calls::pci_bus_id(self.0.driver.object_table(), self.0.raw).map_err(|error| self.failed(error))
     }
 
     /// Whether the device is a MIG instance: a part of a GPU, with a UUID of its own.
@@ -75,7 +74,7 @@ impl Device {
     }
 
     fn uuid_of_gpu(&self) -> Result<[u8; 16], Error> {
-        calls::uuid_of_gpu(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+        calls::uuid_of_gpu(self.0.driver.object_table(), self.0.raw).map_err(|error| self.failed(error))
     }
 }
 
@@ -91,10 +90,10 @@ impl Of {
 }
 
 /// The one device that is a part of this GPU, if there is one alone.
-fn only_instance(all: &[Arc<Device>], gpu: [u8; 16]) -> Result<Option<Arc<Device>>, Error> {
+fn only_instance(all: &[Device], gpu: [u8; 16]) -> Result<Option<Device>, Error> {
     let mut found = None;
     for device in all {
-        if device.uuid_of_gpu()? == gpu && found.replace(Arc::clone(device)).is_some() {
+        if device.uuid_of_gpu()? == gpu && found.replace(device.clone()).is_some() {
             return Ok(None);
         }
     }
@@ -162,7 +161,7 @@ fn no_address(text: &str) -> Error {
 }
 
 #[cold]
-fn not_shown(text: &str, of: Of, all: &[Arc<Device>]) -> Error {
+fn not_shown(text: &str, of: Of, all: &[Device]) -> Error {
     let shown = listed(all, |device| {
         let kind = if device.is_mig_instance()? { "MIG" } else { "GPU" };
         Ok(format!("{kind}-{}", written(device.uuid()?)))
@@ -178,7 +177,7 @@ fn not_shown(text: &str, of: Of, all: &[Arc<Device>]) -> Error {
 }
 
 #[cold]
-fn none_there(driver: &Driver, error: CallError, text: &str, all: &[Arc<Device>]) -> Error {
+fn none_there(driver: &Driver, error: CallError, text: &str, all: &[Device]) -> Error {
     let mut failure = Error::of_call(driver, error);
     failure.status = Status(sys::CUDA_ERROR_INVALID_DEVICE.0);
     let shown = listed(all, |device| device.pci_bus_id());
@@ -186,8 +185,8 @@ fn none_there(driver: &Driver, error: CallError, text: &str, all: &[Arc<Device>]
     failure
 }
 
-fn listed(all: &[Arc<Device>], name: impl Fn(&Device) -> Result<String, Error>) -> String {
-    let each = |device: &Arc<Device>| {
+fn listed(all: &[Device], name: impl Fn(&Device) -> Result<String, Error>) -> String {
+    let each = |device: &Device| {
         let name = name(device).unwrap_or_else(|failure| failure.status.to_string());
         format!("{name} (device {})", device.ordinal())
     };

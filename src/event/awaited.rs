@@ -2,7 +2,7 @@
 //! capture, as if it had waited for the event itself (measured on driver 580). So launches ask here first, and no capture records such
 //! an event between the question and the launch.
 
-use super::Event;
+use crate::driver::calls::event::RawEvent;
 use crate::driver::sys::CUevent;
 use crate::object::slot::Exposed;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -70,8 +70,8 @@ pub(crate) fn awaited_in_captures() -> Vec<CUevent> {
 
 /// The capture has recorded the event.
 #[cold]
-pub(super) fn note(event: &Event, capture: &Arc<dyn Exposed>) {
-    let event = event.raw().handle().addr();
+pub(super) fn note(event: &RawEvent, capture: &Arc<dyn Exposed>) {
+    let event = event.handle().addr();
     let capture = Arc::downgrade(capture);
     change(|awaited| {
         awaited.retain(|it| it.event != event);
@@ -81,9 +81,9 @@ pub(super) fn note(event: &Event, capture: &Arc<dyn Exposed>) {
 
 /// It stands for a place in a capture no more.
 #[inline]
-pub(super) fn forget(event: &Event) {
+pub(super) fn forget(event: &RawEvent) {
     if any_awaited_in_capture() {
-        let event = event.raw().handle().addr();
+        let event = event.handle().addr();
         change(|awaited| awaited.retain(|it| it.event != event));
     }
 }

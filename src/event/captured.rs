@@ -34,6 +34,17 @@ impl Mark {
     pub(super) fn new(is_shared: bool) -> Self {
         Self { state: AtomicU8::new(if is_shared { OTHERS } else { 0 }), capture: Slot::new() }
     }
+
+    #[inline]
+    fn has(&self, marks: u8) -> bool {
+        self.state.load(Relaxed) & marks != 0
+    }
+
+    /// See [`Event::may_have_been_captured`].
+    #[inline]
+    pub(super) fn may_have_been_captured(&self) -> bool {
+        self.has(PLACE)
+    }
 }
 
 /// See [`Event::held_mark`].
@@ -52,7 +63,7 @@ impl HeldMark<'_> {
 
     /// A capture is about to record it. Until the mark goes, nobody launches what waits for it.
     pub(crate) fn is_about_to_be_captured(&mut self) {
-        self.event.mark.state.fetch_or(PLACE, SeqCst);
+        self.event.0.mark.state.fetch_or(PLACE, SeqCst);
         if self.event.is_awaited() {
             self.alone = Some(awaited::none_is_launched());
         }
@@ -61,18 +72,18 @@ impl HeldMark<'_> {
     /// A capture of this library's has recorded it.
     pub(crate) fn was_captured(&mut self, capture: Arc<dyn Exposed>) {
         if self.event.is_awaited() {
-            awaited::note(self.event, &capture);
+            awaited::note(self.event.raw(), &capture);
         }
         drop(self.capture.replace(Some(capture)));
-        self.event.mark.state.fetch_and(!THEIRS, Relaxed);
-        self.event.mark.state.fetch_or(OURS, Relaxed);
+        self.event.0.mark.state.fetch_and(!THEIRS, Relaxed);
+        self.event.0.mark.state.fetch_or(OURS, Relaxed);
     }
 
     /// Somebody else's capture has recorded it.
     pub(crate) fn was_captured_by_others(&mut self) {
         self.event.was_recorded();
         self.is_not_captured();
-        self.event.mark.state.fetch_or(THEIRS, Relaxed);
+        self.event.0.mark.state.fetch_or(THEIRS, Relaxed);
     }
 
     /// It stands for no place in a graph: it was recorded in a stream that is not under capture.
@@ -97,11 +108,11 @@ impl Event {
     /// Whether a capture may have recorded it at any time, of which this library knows.
     #[inline]
     pub(crate) fn may_have_been_captured(&self) -> bool {
-        self.has(PLACE)
+        self.0.mark.may_have_been_captured()
     }
 
     fn has(&self, marks: u8) -> bool {
-        self.mark.state.load(Relaxed) & marks != 0
+        self.0.mark.has(marks)
     }
 
     /// Whether somebody else may have recorded it last.
@@ -121,9 +132,9 @@ impl Event {
 
     /// The native handle is about to be handed out.
     pub(super) fn is_known_to_others(&self) {
-        self.mark.state.fetch_or(OTHERS, Relaxed);
+        self.0.mark.state.fetch_or(OTHERS, Relaxed);
         if self.is_captured()
-            && let Some(capture) = self.mark.capture.value()
+            && let Some(capture) = self.0.mark.capture.value()
         {
             capture.is_known_to_others();
         }
@@ -131,7 +142,7 @@ impl Event {
 
     /// The capture of this library's that has recorded it last, if one has.
     pub(crate) fn captured_in<T: Exposed>(&self) -> Option<Arc<T>> {
-        if self.is_captured() { self.mark.capture.get() } else { None }
+        if self.is_captured() { self.0.mark.capture.get() } else { None }
     }
 
     fn is_captured(&self) -> bool {
@@ -140,15 +151,15 @@ impl Event {
 
     /// Where it was recorded, while no capture of this library's can record it: what is asked here is so when the driver is called.
     pub(crate) fn held_mark(&self) -> HeldMark<'_> {
-        HeldMark { event: self, capture: self.mark.capture.lock(), alone: None }
+        HeldMark { event: self, capture: self.0.mark.capture.lock(), alone: None }
     }
 
     /// It stands for no place in a graph: it was recorded in a stream that is not under capture.
     #[inline]
     pub(crate) fn is_not_captured(&self) {
         if self.has(OURS | THEIRS) {
-            self.mark.state.fetch_and(!(OURS | THEIRS), Relaxed);
-            awaited::forget(self);
+            self.0.mark.state.fetch_and(!(OURS | THEIRS), Relaxed);
+            awaited::forget(self.raw());
         }
     }
 
@@ -156,7 +167,7 @@ impl Event {
     pub(crate) fn is_recorded_by_graph(&self) {
         self.was_recorded();
         if !self.is_in_graph() {
-            self.mark.state.fetch_or(GRAPH, Relaxed);
+            self.0.mark.state.fetch_or(GRAPH, Relaxed);
         }
     }
 
@@ -168,11 +179,11 @@ impl Event {
         awaited::is_awaited();
         // No capture is recording it, not knowing that.
         let mark = self.held_mark();
-        self.mark.state.fetch_or(AWAITED, SeqCst);
+        self.0.mark.state.fetch_or(AWAITED, SeqCst);
         if self.is_captured()
             && let Some(capture) = mark.capture.shared()
         {
-            awaited::note(self, &capture);
+            awaited::note(self.raw(), &capture);
         }
     }
 
@@ -190,7 +201,7 @@ impl Event {
     /// Whether it may stand for work again, though the capture that has recorded it last is over: a launch of a graph may have recorded
     /// it since.
     pub(crate) fn may_be_recorded_since(&self) -> bool {
-        self.is_in_graph() && self.mark.capture.value().is_none_or(|capture| capture.is_over())
+        self.is_in_graph() && self.0.mark.capture.value().is_none_or(|capture| capture.is_over())
     }
 
     /// Refuses to ask whether a captured event is done: the driver would invalidate the capture.

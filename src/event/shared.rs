@@ -1,7 +1,7 @@
 //! Events of several processes.
 
 use super::captured::Mark;
-use super::{Event, EventOptions, flags};
+use super::{Event, EventObject, EventOptions, flags};
 use crate::context::Context;
 use crate::driver::calls::event::RawEvent;
 use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind};
@@ -10,7 +10,6 @@ use crate::object::handle::Header;
 use crate::object::in_place::arc_of;
 use crate::object::native::Native;
 use crate::object::owning::Ownership;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 impl Event {
@@ -19,12 +18,11 @@ impl Event {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for an event that was created without [`interprocess`](EventOptions::interprocess), and for one that
     /// was imported; the driver's: `CUDA_ERROR_NOT_SUPPORTED` (801).
-    pub fn export(self: &Arc<Self>) -> Result<DescriptorBytes, Error> {
+    pub fn export(&self) -> Result<DescriptorBytes, Error> {
         descriptor::check_allowed(self.context().driver())?;
-        let refused = |why: &str| {
-            Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self.as_ref()))
-        };
-        if self.imported {
+        let refused =
+            |why: &str| Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self));
+        if self.0.imported {
             return refused(
                 "was imported, and only the process that created it can export it; pass on the descriptor that it was imported by",
             );
@@ -34,9 +32,9 @@ impl Event {
                 "is of this process only; create an event for export with CUSHIM_EVENT_INTERPROCESS and without timing",
             );
         }
-        let native = self.raw().share(self.context().live(self.as_ref())?);
+        let native = self.raw().share(self.context().live(self)?);
         let mut descriptor = Descriptor::new(DescriptorKind::Event);
-        descriptor.native = native.map_err(|error| self.context().failed(error, self.as_ref()))?;
+        descriptor.native = native.map_err(|error| self.context().failed(error, self))?;
         // Others record it from now on, without a word of it here.
         self.is_known_to_others();
         Ok(descriptor.write())
@@ -55,7 +53,7 @@ impl Event {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of an event, and for an event of this process; the driver's: driver
     /// branch 580 answers `CUDA_ERROR_MAP_FAILED` (205) if the event is gone.
-    pub unsafe fn import(context: &Arc<Context>, descriptor: &[u8]) -> Result<Arc<Self>, Error> {
+    pub unsafe fn import(context: &Context, descriptor: &[u8]) -> Result<Self, Error> {
         descriptor::check_allowed(context.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Event)?;
         if descriptor.is_own() {
@@ -72,21 +70,21 @@ impl Event {
             failure
         })?;
         let options = EventOptions { interprocess: true, ..EventOptions::default() };
-        Ok(arc_of(|| Self {
-            header: Header::new::<Self>(),
+        Ok(Self(arc_of(|| EventObject {
+            header: Header::new::<EventObject>(),
             wrapped: true,
             imported: true,
             flags: AtomicU32::new(flags(&options)),
             recorded: AtomicBool::new(true),
             mark: Mark::new(true),
             listed: AtomicBool::new(false),
-            native: Native::new(Arc::clone(context), raw, Ownership::Owned),
-        }))
+            native: Native::new(context.clone(), raw, Ownership::Owned),
+        })))
     }
 
     /// Whether another process has created it: how is not known beside that it measures no time.
     #[must_use]
     pub fn is_imported(&self) -> bool {
-        self.imported
+        self.0.imported
     }
 }

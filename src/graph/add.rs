@@ -91,7 +91,7 @@ impl Graph {
         // From here on nothing fails.
         let attachment = keeping::kept(keeps, prepared, || operation.holds().0);
         let output = O::output(&parameters);
-        let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
+        let context = own.filter(|own| own != tree.context());
         let id = state.list_made(graph, added, || Record::keeping(parameters, attachment, context));
         Ok((Added { tree, state: guard, id }, output))
     }

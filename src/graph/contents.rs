@@ -24,7 +24,7 @@ pub(super) struct Record {
     /// Whether anybody knows what the node does: not in an exec that took over nodes which cannot be told apart.
     pub(super) is_known: bool,
     /// The context in which the node runs; `None` for that of the definition.
-    pub(super) context: Option<Arc<Context>>,
+    pub(super) context: Option<Context>,
     pub(super) attachment: Option<Attachment>,
 }
 
@@ -39,7 +39,7 @@ impl Record {
     pub(super) fn keeping(
         parameters: Parameters,
         attachment: Option<Attachment>,
-        context: Option<Arc<Context>>,
+        context: Option<Context>,
     ) -> Self {
         Self {
             graph: GraphId::ROOT,
@@ -54,9 +54,9 @@ impl Record {
     }
 
     /// The same in another definition, whose nodes run in another context by themselves.
-    pub(super) fn moved(mut self, from: &Arc<Context>, to: &Arc<Context>) -> Self {
-        let context = self.context.unwrap_or_else(|| Arc::clone(from));
-        self.context = (!Arc::ptr_eq(&context, to)).then_some(context);
+    pub(super) fn moved(mut self, from: &Context, to: &Context) -> Self {
+        let context = self.context.unwrap_or_else(|| from.clone());
+        self.context = (context != *to).then_some(context);
         self
     }
 

@@ -90,7 +90,7 @@ impl Node {
 /// What is known of the nodes of a graph, in the driver's order, to be copied.
 pub(super) struct Known {
     /// The context in which they run, unless they name another.
-    context: Arc<Context>,
+    context: Context,
     nodes: Vec<KnownNode>,
     /// What is kept for nodes that nobody can tell.
     unplaced: Vec<Attachment>,
@@ -157,7 +157,7 @@ impl Known {
         }
         let unplaced = state.contents.unplaced.iter().filter(|(of, _)| *of == graph);
         let unplaced = unplaced.map(|(_, attachment)| attachment.clone()).collect();
-        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, is_ordered, is_cut, graph })
+        Ok(Self { context: tree.context().clone(), nodes, unplaced, is_ordered, is_cut, graph })
     }
 
     /// Refuses parameters that have another size in the definition which the copy is to be part of.

@@ -35,7 +35,7 @@ pub(super) struct Definition {
 /// A graph with all graphs below it: those of its child graph nodes and the bodies of its conditional nodes. One lock guards
 /// all of it, so that edits from several threads do not mix.
 pub(super) struct Tree {
-    pub(super) context: Arc<Context>,
+    pub(super) context: Context,
     /// A number that no other definition of the process has, and no recapture of one.
     pub(super) number: u64,
     /// Whether the driver's definition is destroyed with this.
@@ -73,7 +73,7 @@ pub(super) struct State {
     pub(super) by_native: Option<ByAddress<NodeId>>,
     pub(super) conditions: Vec<ConditionState>,
     /// The contexts in which nodes ran at any time, apart from the definition's own.
-    pub(super) contexts: Vec<Arc<Context>>,
+    pub(super) contexts: Vec<Context>,
     /// The parameters that kernels have, and the bytes of their values.
     pub(super) parameters: HashMap<Arc<str>, u32>,
     /// The handles of nodes.

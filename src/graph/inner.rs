@@ -12,7 +12,7 @@ use crate::object::registry::Registry;
 use std::sync::Arc;
 
 /// The inner graphs of definitions that are shared.
-static INNER: Registry<GraphObject> = Registry::new();
+static INNER: Registry<Arc<GraphObject>> = Registry::new();
 
 impl Tree {
     /// Lists an inner graph, which has the number that [`State::next_graph`] told.

@@ -20,14 +20,14 @@ pub(crate) struct Lent<'g> {
 impl Graph {
     /// The graph that a handle names, for the time of a call.
     #[inline]
-    pub(crate) fn lent<'g>(object: &'g Ref<'_, GraphObject>) -> Result<Lent<'g>, Error> {
+    pub(crate) fn lent<'g>(object: &'g Ref<'_, Arc<GraphObject>>) -> Result<Lent<'g>, Error> {
         Lent::of(object)
     }
 }
 
 impl<'g> Lent<'g> {
     #[inline]
-    pub(super) fn of(object: &'g Ref<'_, GraphObject>) -> Result<Self, Error> {
+    pub(super) fn of(object: &'g Ref<'_, Arc<GraphObject>>) -> Result<Self, Error> {
         // A handle that was made when nobody held the definition any more holds nothing.
         if object.is_lent() && object.definition.strong_count() > 0 && !object.is_gone() {
             // SAFETY: what is lent belongs to an owning handle in force, which is not let go of before the guard of the look-up ends. It has

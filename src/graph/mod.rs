@@ -156,10 +156,9 @@ impl Graph {
     ///
     /// # Errors
     /// The driver's.
-    pub fn create(context: &Arc<Context>) -> Result<Self, Error> {
-        context.check_there(context.as_ref())?;
-        let native =
-            RawGraph::create(context.table()).map_err(|error| context.failed(error, context.as_ref()))?;
+    pub fn create(context: &Context) -> Result<Self, Error> {
+        context.check_there(context)?;
+        let native = RawGraph::create(context.table()).map_err(|error| context.failed(error, context))?;
         Ok(Self::new(context, native, Ownership::Owned))
     }
 
@@ -173,11 +172,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and is owned already, or part of another graph.
-    pub unsafe fn wrap(
-        context: &Arc<Context>,
-        native: sys::CUgraph,
-        ownership: Ownership,
-    ) -> Result<Self, Error> {
+    pub unsafe fn wrap(context: &Context, native: sys::CUgraph, ownership: Ownership) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         unsafe { Self::take_in(context, native, ownership.into()) }
     }
@@ -187,7 +182,7 @@ impl Graph {
     /// # Safety
     /// As for [`wrap`](Self::wrap).
     pub(crate) unsafe fn take_in(
-        context: &Arc<Context>,
+        context: &Context,
         native: sys::CUgraph,
         taking: Taking<'_>,
     ) -> Result<Self, Error> {
@@ -214,7 +209,7 @@ impl Graph {
         }
     }
 
-    fn new(context: &Arc<Context>, native: RawGraph, ownership: Ownership) -> Self {
+    fn new(context: &Context, native: RawGraph, ownership: Ownership) -> Self {
         let (definition, object) = Tree::around(context, native, ownership);
         Self { definition, object }
     }
@@ -233,7 +228,7 @@ impl Graph {
 
     /// The context in which its nodes run, unless they name another one.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         self.definition.tree.context()
     }
 

@@ -217,16 +217,16 @@ impl Node {
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the node was removed.
-    pub fn context(&self) -> Result<Arc<Context>, Error> {
+    pub fn context(&self) -> Result<Context, Error> {
         let state = self.tree.lock();
         let own = &state.record(self.name().check_there(&state)?).context;
-        Ok(Arc::clone(own.as_ref().unwrap_or(self.tree.context())))
+        Ok(own.as_ref().unwrap_or(self.tree.context()).clone())
     }
 
     /// The context in which it runs, or that of its graph if it was removed.
     #[cfg(feature = "capi")]
-    pub(crate) fn last_context(&self) -> Arc<Context> {
-        self.context().unwrap_or_else(|_| Arc::clone(self.tree.context()))
+    pub(crate) fn last_context(&self) -> Context {
+        self.context().unwrap_or_else(|_| self.tree.context().clone())
     }
 
     /// Shows what the node does, or did last if it was removed. Of a node that others made, what the driver says.

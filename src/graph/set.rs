@@ -117,7 +117,7 @@ unsafe fn set<C: NodeChange>(
     // From here on nothing fails.
     let attachment = keeping::kept(keeps, prepared, || change.kept(kept).0);
     state.list_parameters(&parameters);
-    state.set_context(id, own.filter(|own| !Arc::ptr_eq(own, tree.context())));
+    state.set_context(id, own.filter(|own| own != tree.context()));
     let record = state.record_mut(id);
     (record.parameters, record.is_ours) = (parameters, true);
     let before = std::mem::replace(&mut record.attachment, attachment);

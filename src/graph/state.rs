@@ -256,7 +256,7 @@ impl State {
     }
 
     /// A node runs in this context from now on, or in the definition's own.
-    pub(super) fn set_context(&mut self, id: NodeId, context: Option<Arc<Context>>) {
+    pub(super) fn set_context(&mut self, id: NodeId, context: Option<Context>) {
         if let Some(context) = &context {
             note(&mut self.contexts, context);
         }
@@ -264,7 +264,7 @@ impl State {
     }
 
     /// The contexts in which nodes ran at any time, apart from the definition's own.
-    pub(super) fn contexts(&self) -> &[Arc<Context>] {
+    pub(super) fn contexts(&self) -> &[Context] {
         &self.contexts
     }
 
@@ -510,8 +510,8 @@ fn list_named(parameters: &mut HashMap<Arc<str>, u32>, arguments: &KeptArguments
 }
 
 /// Adds a context to a list, unless it is there.
-pub(super) fn note(contexts: &mut Vec<Arc<Context>>, context: &Arc<Context>) {
-    if !contexts.iter().any(|known| Arc::ptr_eq(known, context)) {
-        contexts.push(Arc::clone(context));
+pub(super) fn note(contexts: &mut Vec<Context>, context: &Context) {
+    if !contexts.iter().any(|known| known == context) {
+        contexts.push(context.clone());
     }
 }

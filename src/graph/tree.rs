@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock, Weak};
 static MADE: AtomicU64 = AtomicU64::new(1);
 
 /// Definitions by their native graphs, so that one graph is one definition, however often it is wrapped.
-static KNOWN: Registry<Tree> = Registry::new();
+static KNOWN: Registry<Arc<Tree>> = Registry::new();
 
 impl Tree {
     /// The definition around this graph of the driver's, if there is one.
@@ -37,7 +37,7 @@ impl Tree {
 
     /// A definition around a graph of the driver's that was just made.
     pub(super) fn around(
-        context: &Arc<Context>,
+        context: &Context,
         native: RawGraph,
         ownership: Ownership,
     ) -> (Arc<Definition>, Arc<GraphObject>) {
@@ -50,7 +50,7 @@ impl Tree {
     /// A definition around a graph of somebody else's, which is shared and owns nothing yet. `None` if another thread has made one since
     /// `stale` was found.
     pub(super) fn around_foreign(
-        context: &Arc<Context>,
+        context: &Context,
         native: RawGraph,
         stale: Option<&Arc<Self>>,
     ) -> Option<(Arc<Definition>, Arc<GraphObject>)> {
@@ -62,13 +62,13 @@ impl Tree {
     }
 
     fn unlisted(
-        context: &Arc<Context>,
+        context: &Context,
         native: RawGraph,
         ownership: Ownership,
     ) -> (Arc<Definition>, Arc<GraphObject>) {
         let names = Arc::new(Names::default());
         let tree = Arc::new_cyclic(|this| Self {
-            context: Arc::clone(context),
+            context: context.clone(),
             number: Self::new_number(),
             owning: Owning::new(ownership),
             state: Mutex::new(State::new(&names)),
@@ -98,7 +98,7 @@ impl Tree {
         (definition, object)
     }
 
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Context {
         &self.context
     }
 
@@ -342,7 +342,7 @@ impl Drop for Tree {
             return;
         }
         let object = Arc::clone(&state.graph(GraphId::ROOT).object);
-        let context = Arc::clone(&self.context);
+        let context = self.context.clone();
         native::release(self.context.driver(), object.as_ref(), move |object| {
             // The contexts of the nodes stay until it is destroyed.
             let relatives = state.has_relatives.then(relations::changed);

@@ -29,8 +29,8 @@ pub struct Mapping {
 }
 
 impl Turn {
-    fn begun_in(stream: &Arc<Stream>) -> Self {
-        Self { order: Order::of(Arc::clone(stream)), over: Arc::new(Over(AtomicBool::new(false))) }
+    fn begun_in(stream: &Stream) -> Self {
+        Self { order: Order::of(stream.clone()), over: Arc::new(Over(AtomicBool::new(false))) }
     }
 
     /// The order in which it is unmapped, unless another one is given.
@@ -59,7 +59,7 @@ impl Graphics {
     /// Maps it in a stream, and has the driver tell what it is mapped to; if that fails, it is as it was.
     pub(super) fn begin<T>(
         &self,
-        stream: &Arc<Stream>,
+        stream: &Stream,
         find: impl FnOnce(&Registered) -> Result<T, Error>,
     ) -> Result<(T, Arc<Over>), Error> {
         callback::check_allowed()?;
@@ -85,10 +85,7 @@ impl Graphics {
     }
 
     /// Maps a buffer: where it is, its bytes, and the part that whoever has the memory has in it.
-    pub(crate) fn begin_buffer(
-        self: &Arc<Self>,
-        stream: &Arc<Stream>,
-    ) -> Result<(u64, usize, Mapping), Error> {
+    pub(crate) fn begin_buffer(self: &Arc<Self>, stream: &Stream) -> Result<(u64, usize, Mapping), Error> {
         let ((address, bytes), over) = self.begin(stream, |registered| registered.memory(self.as_ref()))?;
         Ok((address, bytes, Mapping { graphics: Arc::clone(self), over }))
     }
@@ -100,12 +97,12 @@ impl Graphics {
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) if it is not mapped, for a stream of another context, and for one that is
     /// being captured; [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) for a stream of another driver; the driver's. It is mapped
     /// as before then.
-    pub fn unmap(&self, stream: Option<&Arc<Stream>>) -> Result<(), Error> {
+    pub fn unmap(&self, stream: Option<&Stream>) -> Result<(), Error> {
         callback::check_allowed()?;
         if let Some(stream) = stream {
             self.check_stream(stream)?;
         }
-        let given = stream.map(|stream| Order::of(Arc::clone(stream)));
+        let given = stream.map(|stream| Order::of(stream.clone()));
         let mut turn = self.turn.lock();
         let Some(mapped) = turn.as_ref() else {
             return Err(self.refused("is not mapped: OpenGL has it"));

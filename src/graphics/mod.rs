@@ -48,11 +48,7 @@ impl Graphics {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for the name 0, for flags that contradict each other, and for those of images; the driver's, for a name
     /// that there is not, where no OpenGL context of the device is current, and where it has no OpenGL.
-    pub fn of_buffer(
-        context: &Arc<Context>,
-        buffer: u32,
-        options: GraphicsOptions,
-    ) -> Result<Arc<Self>, Error> {
+    pub fn of_buffer(context: &Context, buffer: u32, options: GraphicsOptions) -> Result<Arc<Self>, Error> {
         Self::register(context, buffer, options, false, |here, flags| {
             RawGraphics::of_buffer(here, buffer, flags)
         })
@@ -64,7 +60,7 @@ impl Graphics {
     /// [`Status::INVALID_ARGUMENT`] for the name 0, and for flags that contradict each other; the driver's, as for
     /// [`of_buffer`](Self::of_buffer), and for a format that CUDA does not have.
     pub fn of_image(
-        context: &Arc<Context>,
+        context: &Context,
         image: u32,
         target: u32,
         options: GraphicsOptions,
@@ -75,7 +71,7 @@ impl Graphics {
     }
 
     fn register(
-        context: &Arc<Context>,
+        context: &Context,
         name: u32,
         options: GraphicsOptions,
         is_image: bool,
@@ -88,9 +84,9 @@ impl Graphics {
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
         }
         options.check(is_image)?;
-        let here = context.live(context.as_ref())?;
+        let here = context.live(context)?;
         let raw = register(here, options.native())
-            .map_err(|error| explain(context.failed(error, context.as_ref()), what, name))?;
+            .map_err(|error| explain(context.failed(error, context), what, name))?;
         Ok(Arc::new(Self {
             header: Header::new::<Self>(),
             registered: Some(Registered::new(raw, context)),
@@ -111,7 +107,7 @@ impl Graphics {
 
     /// The context that it belongs to.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         self.registered().context()
     }
 
@@ -139,7 +135,7 @@ impl Graphics {
     /// [`Status::INVALID_ARGUMENT`] for a buffer, if it is mapped, for a stream of another context, and for one that is being captured;
     /// [`Status::INVALID_HANDLE`] for a stream of another driver; the driver's, also for a layer or a level that there is not. It is not
     /// mapped then.
-    pub fn map_array(&self, stream: &Arc<Stream>, layer: u32, level: u32) -> Result<sys::CUarray, Error> {
+    pub fn map_array(&self, stream: &Stream, layer: u32, level: u32) -> Result<sys::CUarray, Error> {
         self.check_image()?;
         let (array, _) = self.begin(stream, |registered| registered.array(layer, level, self))?;
         Ok(array)
@@ -168,9 +164,9 @@ impl Graphics {
     }
 
     /// Refuses a stream in which it cannot be mapped.
-    fn check_stream(&self, stream: &Arc<Stream>) -> Result<(), Error> {
+    fn check_stream(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
-        stream.context().check_there(stream.as_ref())?;
+        stream.context().check_there(stream)?;
         if stream.context().native() != self.context().native() {
             return Err(self.refused(&format!(
                 "belongs to {}, and {stream} to {}; pass a stream of its own context",

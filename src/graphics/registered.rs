@@ -9,20 +9,19 @@ use crate::object::native::Named;
 use crate::object::release::report;
 use crate::order::Order;
 use crate::stream::{Stream, StreamOptions};
-use std::sync::Arc;
 
 /// What the driver has registered, and in which context.
 pub(super) struct Registered {
     raw: RawGraphics,
-    context: Arc<Context>,
+    context: Context,
 }
 
 impl Registered {
-    pub(super) fn new(raw: RawGraphics, context: &Arc<Context>) -> Self {
-        Self { raw, context: Arc::clone(context) }
+    pub(super) fn new(raw: RawGraphics, context: &Context) -> Self {
+        Self { raw, context: context.clone() }
     }
 
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Context {
         &self.context
     }
 

@@ -7,7 +7,6 @@ use crate::driver::sys;
 use crate::event::Event;
 use crate::object::error::{Error, Status};
 use crate::object::setters::setters;
-use std::sync::Arc;
 
 /// How a kernel is launched: how many blocks, of how many threads, and what the launch is besides.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +35,7 @@ pub struct LaunchConfig<'a> {
     pub memory_sync_domain: MemorySyncDomain,
     /// The context in which a kernel node of a graph runs, where that is not the graph's own. Without effect in a stream, which
     /// has its own.
-    pub context: Option<&'a Arc<Context>>,
+    pub context: Option<&'a Context>,
     /// Other attributes of the driver's, by number (`CU_LAUNCH_ATTRIBUTE_*`), with the bytes of their values. At most 24.
     pub others: &'a [(sys::CUlaunchAttributeID, [u8; 64])],
 }
@@ -51,7 +50,7 @@ setters!(<'a> LaunchConfig {
     programmatic_serialization: bool,
     programmatic_event: ProgrammaticEvent<'a> => Some,
     memory_sync_domain: MemorySyncDomain,
-    context: &'a Arc<Context> => Some,
+    context: &'a Context => Some,
     others: &'a [(sys::CUlaunchAttributeID, [u8; 64])],
 });
 
@@ -59,7 +58,7 @@ setters!(<'a> LaunchConfig {
 #[derive(Debug, Clone, Copy)]
 pub struct ProgrammaticEvent<'a> {
     /// The event, untimed.
-    pub event: &'a Arc<Event>,
+    pub event: &'a Event,
     /// Flags of the record, `CU_EVENT_RECORD_*`.
     pub flags: u32,
     /// Each block triggers when it starts; otherwise where it says so itself (`griddepcontrol.launch_dependents`).

@@ -46,7 +46,7 @@ setters!(LoadOptions {
 /// end of the process it is not unloaded.
 pub struct Library {
     header: Header,
-    context: Arc<Context>,
+    context: Context,
     /// Names that a compiler gave, each behind the expression that a program knows.
     names: Box<[(String, String)]>,
     /// `None` only while it is being released.
@@ -81,18 +81,16 @@ impl Library {
     /// [`Status::INVALID_ARGUMENT`] for an option of the log buffers; `CUDA_ERROR_INVALID_PTX` (218) if PTX does not
     /// compile, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) if it is younger than the driver,
     /// `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if no code in the image is for the device; others of the driver's.
-    pub fn load(context: &Arc<Context>, image: &Image, options: &LoadOptions) -> Result<Arc<Self>, Error> {
+    pub fn load(context: &Context, image: &Image, options: &LoadOptions) -> Result<Arc<Self>, Error> {
         let options = options.raw()?;
-        let raw = RawLibrary::load(context.live(context.as_ref())?, image.bytes(), &options).map_err(
-            |failure| {
-                let mut error = context.failed(failure.error, context.as_ref());
-                say_what_the_compiler_said(&mut error, image, &failure.log);
-                error
-            },
-        )?;
+        let raw = RawLibrary::load(context.live(context)?, image.bytes(), &options).map_err(|failure| {
+            let mut error = context.failed(failure.error, context);
+            say_what_the_compiler_said(&mut error, image, &failure.log);
+            error
+        })?;
         Ok(Arc::new(Self {
             header: Header::new::<Self>(),
-            context: Arc::clone(context),
+            context: context.clone(),
             names: image.names().into(),
             raw: Some(raw),
         }))
@@ -100,7 +98,7 @@ impl Library {
 
     /// The context that it was loaded in.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         &self.context
     }
 
@@ -301,8 +299,8 @@ impl Handle for RawLibrary {
 impl Drop for Library {
     fn drop(&mut self) {
         let Some(raw) = self.raw.take() else { return };
-        let context = Arc::clone(&self.context);
-        native::release(self.driver(), self, move |library| native::destroy(raw, context.as_ref(), library));
+        let context = self.context.clone();
+        native::release(self.driver(), self, move |library| native::destroy(raw, &context, library));
     }
 }
 

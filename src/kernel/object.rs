@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Every function may be called from every thread. A kernel keeps its library loaded.
 pub struct Kernel {
     header: Header,
-    context: Arc<Context>,
+    context: Context,
     name: String,
     raw: RawKernel,
     /// Where its parameters stand, if the driver says so (12.4).
@@ -78,10 +78,10 @@ impl NativeKernel {
 }
 
 /// The kernels of libraries that were loaded here, by the native handle.
-static KNOWN: Registry<Kernel> = Registry::new();
+static KNOWN: Registry<Arc<Kernel>> = Registry::new();
 
 /// The same, by the function that each is in its library's context, once somebody asked for that.
-static FUNCTIONS: Registry<Kernel> = Registry::new();
+static FUNCTIONS: Registry<Arc<Kernel>> = Registry::new();
 
 impl Kernel {
     pub(super) fn of_library(library: &Arc<Library>, name: &str, raw: RawKernel) -> Result<Arc<Self>, Error> {
@@ -98,7 +98,7 @@ impl Kernel {
     }
 
     fn new(
-        context: &Arc<Context>,
+        context: &Context,
         name: String,
         raw: RawKernel,
         parameters: Option<Parameters>,
@@ -106,7 +106,7 @@ impl Kernel {
     ) -> Arc<Self> {
         Arc::new(Self {
             header: Header::new::<Self>(),
-            context: Arc::clone(context),
+            context: context.clone(),
             name,
             raw,
             parameters,
@@ -134,11 +134,7 @@ impl Kernel {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL; [`Status::UNSUPPORTED`] for a `CUkernel` before driver 12.0; the
     /// driver's.
-    pub unsafe fn wrap(
-        context: &Arc<Context>,
-        native: NativeKernel,
-        keeper: Keeper,
-    ) -> Result<Arc<Self>, Error> {
+    pub unsafe fn wrap(context: &Context, native: NativeKernel, keeper: Keeper) -> Result<Arc<Self>, Error> {
         // SAFETY: as the caller vouches.
         unsafe { Self::take_in(context, native, keeper) }.map_err(|(error, _)| error)
     }
@@ -148,7 +144,7 @@ impl Kernel {
     /// # Safety
     /// As for [`wrap`](Self::wrap).
     pub(crate) unsafe fn take_in(
-        context: &Arc<Context>,
+        context: &Context,
         native: NativeKernel,
         keeper: Keeper,
     ) -> Result<Arc<Self>, (Error, Keeper)> {
@@ -173,7 +169,7 @@ impl Kernel {
             }
         };
         if let Err(missing) = raw.check() {
-            return Err((Error::of_call(driver, missing).about(&**context), keeper));
+            return Err((Error::of_call(driver, missing).about(context), keeper));
         }
         // Before driver 12.3 a kernel does not know its name.
         let name = raw.name().unwrap_or_default();
@@ -208,7 +204,7 @@ impl Kernel {
 
     /// The context of the kernel's library; it can be launched in others too unless it is a `CUfunction`.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         &self.context
     }
 
@@ -305,7 +301,7 @@ impl Kernel {
     /// Refuses a kernel that cannot run in this context.
     #[inline(always)]
     pub(crate) fn check_in(&self, at: &Context) -> Result<(), Error> {
-        match std::ptr::eq(Arc::as_ptr(&self.context), at) {
+        match self.context == *at {
             true => self.context.check_there(self),
             false => self.check_in_another(at),
         }

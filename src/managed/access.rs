@@ -17,14 +17,14 @@ pub(super) fn check(device: &Device) -> Result<(), Error> {
 /// The same for the location, if it is another device. The location has been checked.
 pub(super) fn check_location(location: Location, device: &Device) -> Result<(), Error> {
     if location.is_device() && location.id() != device.ordinal() {
-        check(&*Device::get(device.driver(), location.id())?)?;
+        check(&Device::get(device.driver(), location.id())?)?;
     }
     Ok(())
 }
 
 /// Refuses if any device lacks it, as the driver's batch calls do wherever the memory is.
 pub(super) fn check_all(driver: &Driver) -> Result<(), Error> {
-    Device::all(driver)?.iter().try_for_each(|device| check(device))
+    Device::all(driver)?.iter().try_for_each(check)
 }
 
 #[cold]

@@ -12,7 +12,6 @@ use crate::order::stand_in_for;
 use crate::pointer::DevicePointer;
 use crate::stream::{Stream, StreamKind};
 use std::fmt;
-use std::sync::Arc;
 
 /// Device memory that is freed when this is dropped.
 ///
@@ -49,9 +48,9 @@ pub struct DeviceMemory {
 #[derive(Clone)]
 enum Order {
     /// In none: outside of any stream.
-    None(Arc<Context>),
+    None(Context),
     /// In that of a stream, and of this thread if the stream means another one on each.
-    Stream(Arc<Stream>, Option<ThreadId>, Origin),
+    Stream(Stream, Option<ThreadId>, Origin),
 }
 
 /// Where memory that is freed in a stream's order comes from.
@@ -69,9 +68,9 @@ impl DeviceMemory {
     ///
     /// # Errors
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
-    pub fn allocate(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
+    pub fn allocate(context: &Context, bytes: usize) -> Result<Self, Error> {
         let pointer = context.allocate(bytes)?;
-        Ok(Self { pointer, bytes, order: Order::None(Arc::clone(context)) })
+        Ok(Self { pointer, bytes, order: Order::None(context.clone()) })
     }
 
     /// Allocates memory in the stream's order, from the current pool of its device: [`Allocate`](crate::op::Allocate).
@@ -79,7 +78,7 @@ impl DeviceMemory {
     /// # Errors
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) if the device has no pools; the driver's:
     /// `CUDA_ERROR_OUT_OF_MEMORY` (2).
-    pub fn allocate_on(stream: &Arc<Stream>, bytes: usize) -> Result<Self, Error> {
+    pub fn allocate_on(stream: &Stream, bytes: usize) -> Result<Self, Error> {
         stream.check_not_capturing(
             "memory of its own would become a graph's: use a resource of graphs, or an arena",
         )?;
@@ -93,8 +92,8 @@ impl DeviceMemory {
     /// # Safety
     /// `pointer` is the start of an allocation that the driver can free in `context`, and nobody else frees it.
     #[must_use]
-    pub unsafe fn from_pointer(context: &Arc<Context>, pointer: DevicePointer, bytes: usize) -> Self {
-        Self { pointer, bytes, order: Order::None(Arc::clone(context)) }
+    pub unsafe fn from_pointer(context: &Context, pointer: DevicePointer, bytes: usize) -> Self {
+        Self { pointer, bytes, order: Order::None(context.clone()) }
     }
 
     /// Takes over memory that was allocated elsewhere: it will be freed in the order of `stream`.
@@ -103,7 +102,7 @@ impl DeviceMemory {
     /// `pointer` is the start of an allocation that the driver can free in stream order, nobody else frees it, and what
     /// uses it comes before the free in the stream's order.
     #[must_use]
-    pub unsafe fn from_pointer_on(stream: &Arc<Stream>, pointer: DevicePointer, bytes: usize) -> Self {
+    pub unsafe fn from_pointer_on(stream: &Stream, pointer: DevicePointer, bytes: usize) -> Self {
         Self { pointer, bytes, order: Order::of_stream(stream, Origin::Elsewhere) }
     }
 
@@ -134,13 +133,13 @@ impl DeviceMemory {
 
     /// The context that the memory belongs to.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         self.order.context()
     }
 
     /// The stream in whose order the memory comes and goes; `None` if it does so at once.
     #[must_use]
-    pub fn stream(&self) -> Option<&Arc<Stream>> {
+    pub fn stream(&self) -> Option<&Stream> {
         match &self.order {
             Order::None(_) => None,
             Order::Stream(stream, ..) => Some(stream),
@@ -167,7 +166,7 @@ impl DeviceMemory {
     /// # Errors
     /// As for [`free`](Self::free), and [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the stream belongs to another driver. The memory is
     /// given up all the same: if the stream is not to be had, as [`free`](Self::free) would do it.
-    pub fn free_on(mut self, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub fn free_on(mut self, stream: &Stream) -> Result<(), Error> {
         callback::check_allowed()?;
         stream.same_driver(self.context().driver(), &self.block())?;
         match &self.order {
@@ -196,12 +195,12 @@ fn block(bytes: usize, pointer: DevicePointer) -> Block {
 }
 
 impl Order {
-    fn of_stream(stream: &Arc<Stream>, origin: Origin) -> Self {
+    fn of_stream(stream: &Stream, origin: Origin) -> Self {
         let thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
-        Self::Stream(Arc::clone(stream), thread, origin)
+        Self::Stream(stream.clone(), thread, origin)
     }
 
-    fn context(&self) -> &Arc<Context> {
+    fn context(&self) -> &Context {
         match self {
             Self::None(context) => context,
             Self::Stream(stream, ..) => stream.context(),

@@ -10,19 +10,18 @@ use crate::object::native::{self, Handle};
 use crate::op::Endpoint;
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::Arc;
 
 /// A range of host memory that the driver keeps page-locked until this is dropped.
 pub(super) struct HostRange {
     /// `None` only while it is being released.
     raw: Option<RawHost>,
     bytes: usize,
-    context: Arc<Context>,
+    context: Context,
 }
 
 impl HostRange {
-    pub(super) fn new(context: &Arc<Context>, raw: RawHost, bytes: usize) -> Self {
-        Self { raw: Some(raw), bytes, context: Arc::clone(context) }
+    pub(super) fn new(context: &Context, raw: RawHost, bytes: usize) -> Self {
+        Self { raw: Some(raw), bytes, context: context.clone() }
     }
 
     /// Takes over what somebody else gives up.
@@ -30,7 +29,7 @@ impl HostRange {
     /// # Safety
     /// As for [`RawHost::adopt`].
     pub(super) unsafe fn adopt(
-        context: &Arc<Context>,
+        context: &Context,
         address: *mut c_void,
         kind: HostKind,
         bytes: usize,
@@ -60,7 +59,7 @@ impl HostRange {
         self.bytes
     }
 
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Context {
         &self.context
     }
 
@@ -78,9 +77,7 @@ impl HostRange {
         let block = self.block();
         match self.raw.take() {
             Some(_) if self.context.is_gone() => self.context.check_went_with_it(block.address, &block),
-            Some(raw) => {
-                native::destroy(raw, self.context.as_ref(), &block).map_err(|error| explain(error, &block))
-            }
+            Some(raw) => native::destroy(raw, &self.context, &block).map_err(|error| explain(error, &block)),
             None => Ok(()),
         }
     }
@@ -144,10 +141,10 @@ impl Handle for RawHost {
 
 impl Drop for HostRange {
     fn drop(&mut self) {
-        let (block, context) = (self.block(), Arc::clone(&self.context));
+        let (block, context) = (self.block(), self.context.clone());
         if let Some(raw) = self.raw.take() {
             native::release(self.context.driver(), &block, move |range| {
-                native::destroy(raw, context.as_ref(), range)
+                native::destroy(raw, &context, range)
             });
         }
     }

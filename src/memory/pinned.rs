@@ -10,7 +10,6 @@ use crate::object::setters::setters;
 use crate::op::{Endpoint, is_out_of_memory};
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::Arc;
 
 /// How to allocate page-locked memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,10 +58,10 @@ impl PinnedMemory {
     ///
     /// # Errors
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
-    pub fn allocate(context: &Arc<Context>, bytes: usize, options: PinnedOptions) -> Result<Self, Error> {
-        let there = context.live(context.as_ref())?;
+    pub fn allocate(context: &Context, bytes: usize, options: PinnedOptions) -> Result<Self, Error> {
+        let there = context.live(context)?;
         let raw = allocating(|| RawHost::allocate(there, bytes, options.flags())).map_err(|error| {
-            let mut failure = context.failed(error, context.as_ref());
+            let mut failure = context.failed(error, context);
             if is_out_of_memory(&failure) {
                 failure.message.push_str(&format!(". {bytes} bytes of host memory were asked for"));
             }
@@ -76,7 +75,7 @@ impl PinnedMemory {
     /// # Safety
     /// `address` is what `cuMemHostAlloc` or `cuMemAllocHost` of this driver gave, or NULL, and nobody else frees it.
     #[must_use]
-    pub unsafe fn from_address(context: &Arc<Context>, address: *mut c_void, bytes: usize) -> Self {
+    pub unsafe fn from_address(context: &Context, address: *mut c_void, bytes: usize) -> Self {
         // SAFETY: as the caller vouches.
         Self(unsafe { HostRange::adopt(context, address, HostKind::Pinned, bytes) })
     }
@@ -107,7 +106,7 @@ impl PinnedMemory {
 
     /// The context that the memory was allocated in.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         self.0.context()
     }
 

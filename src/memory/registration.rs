@@ -10,7 +10,6 @@ use crate::object::setters::setters;
 use crate::op::{Endpoint, check_range};
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::Arc;
 
 /// How to register host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,7 +70,7 @@ impl Registration {
     /// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` (712) if a part of it is registered, `CUDA_ERROR_NOT_SUPPORTED` (801)
     /// if the device does not register memory, or not as the options say.
     pub unsafe fn register(
-        context: &Arc<Context>,
+        context: &Context,
         address: *mut c_void,
         bytes: usize,
         options: RegistrationOptions,
@@ -80,7 +79,7 @@ impl Registration {
         if bytes == 0 {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the range to register is empty"));
         }
-        let there = context.live(context.as_ref())?;
+        let there = context.live(context)?;
         // SAFETY: the caller vouches for the range.
         let raw = unsafe { RawHost::register(there, address, bytes, options.flags()) }.map_err(|error| {
             explain(context.failed(error, &block(HostKind::Registered, address, bytes)), address)
@@ -94,7 +93,7 @@ impl Registration {
     /// `address` is the start of a range that is registered with this driver, nobody else unregisters it, and the range
     /// stays mapped until the registration ends.
     #[must_use]
-    pub unsafe fn from_address(context: &Arc<Context>, address: *mut c_void, bytes: usize) -> Self {
+    pub unsafe fn from_address(context: &Context, address: *mut c_void, bytes: usize) -> Self {
         // SAFETY: as the caller vouches.
         Self(unsafe { HostRange::adopt(context, address, HostKind::Registered, bytes) })
     }
@@ -125,7 +124,7 @@ impl Registration {
 
     /// The context that the range was registered in.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         self.0.context()
     }
 

@@ -331,6 +331,11 @@ impl Error {
 pub(crate) trait Subject: fmt::Display {
     /// The object's label.
     fn label(&self) -> Option<Arc<str>>;
+
+    /// Where the object is, by which it is told from others.
+    fn address(&self) -> *const () {
+        std::ptr::from_ref(self).cast()
+    }
 }
 
 impl From<OpenError> for Error {

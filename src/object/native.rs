@@ -5,7 +5,7 @@
 
 use super::callback::{hand_over, is_inside};
 use super::error::{Error, Subject};
-use super::handle::Object;
+use super::handle::{Object, Shared as _};
 use super::owning::{Ownership, Owning, Taking};
 use super::registry::Registry;
 use super::release::report;
@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Where native handles live: a context.
-pub(crate) trait Place: Send + Sync + 'static {
+pub(crate) trait Place: Clone + Send + Sync + 'static {
     /// The driver of it.
     fn driver(&self) -> &Driver;
 
@@ -48,13 +48,13 @@ pub(crate) trait Handle: Send + Sync + 'static {
 pub(crate) struct Native<H: Handle> {
     /// `None` only while it is being destroyed.
     handle: Option<H>,
-    place: Arc<H::Place>,
+    place: H::Place,
     /// Whether it is destroyed with the object.
     owning: Owning,
 }
 
 impl<H: Handle> Native<H> {
-    pub(crate) fn new(place: Arc<H::Place>, handle: H, ownership: Ownership) -> Self {
+    pub(crate) fn new(place: H::Place, handle: H, ownership: Ownership) -> Self {
         Self { handle: Some(handle), place, owning: Owning::new(ownership) }
     }
 
@@ -66,7 +66,7 @@ impl<H: Handle> Native<H> {
 
     /// Where it lives.
     #[inline]
-    pub(crate) fn place(&self) -> &Arc<H::Place> {
+    pub(crate) fn place(&self) -> &H::Place {
         &self.place
     }
 }
@@ -83,7 +83,7 @@ pub(crate) trait HasNative: Object + fmt::Display {
     fn native_handle_mut(&mut self) -> &mut Native<Self::Handle>;
 
     /// The list of the objects of this type.
-    fn known() -> &'static Registry<Self>;
+    fn known() -> &'static Registry<Self::Shared>;
 
     /// Whether it is listed there.
     fn is_listed(&mut self) -> bool {
@@ -99,11 +99,11 @@ pub(crate) trait HasNative: Object + fmt::Display {
 /// The object of a native handle that somebody else made: the one that there is, or a new one that borrows it. Of a place that is gone, the
 /// driver may use the handles again.
 pub(crate) fn find_or_wrap<T: HasNative>(
-    place: &Arc<PlaceOf<T>>,
+    place: &PlaceOf<T>,
     native: usize,
-    make: impl Fn() -> Arc<T>,
-) -> Arc<T> {
-    let is_in_force = |known: &Arc<T>| !known.native_handle().place.is_gone();
+    make: impl Fn() -> T::Shared,
+) -> T::Shared {
+    let is_in_force = |known: &T::Shared| !known.object().native_handle().place.is_gone();
     let made = || Ok::<_, Infallible>(make());
     match T::known().find_or_add(place.driver(), native, is_in_force, made) {
         Ok(object) => object,
@@ -121,11 +121,11 @@ type PlaceOf<T> = <<T as HasNative>::Handle as Handle>::Place;
 
 /// Lists a new object by its handle.
 #[inline(always)]
-pub(crate) fn listed<T: HasNative>(object: T) -> Arc<T> {
-    let object = Arc::new(object);
-    let native = object.native_handle();
-    T::known().add(native.place.driver(), native.handle().address(), &object);
-    object
+pub(crate) fn listed<T: HasNative>(object: T) -> T::Shared {
+    let listed = <T::Shared>::of(Arc::new(object));
+    let native = listed.object().native_handle();
+    T::known().add(native.place.driver(), native.handle().address(), &listed);
+    listed
 }
 
 /// What happens when the last hold on an object goes.
@@ -146,13 +146,13 @@ pub(crate) fn end<T: HasNative>(object: &mut T) {
     if is_inside() {
         return end_later(handle, place, object, was_captured);
     }
-    report(place.driver(), end_now(handle, place.as_ref(), object, was_captured));
+    report(place.driver(), end_now(handle, place, object, was_captured));
 }
 
 #[cold]
-fn end_later<H: Handle>(handle: H, place: &Arc<H::Place>, object: &dyn Subject, was_captured: bool) {
-    let (driver, place) = (place.driver().clone(), Arc::clone(place));
-    release(&driver, object, move |object| end_now(handle, place.as_ref(), object, was_captured));
+fn end_later<H: Handle>(handle: H, place: &H::Place, object: &dyn Subject, was_captured: bool) {
+    let (driver, place) = (place.driver().clone(), place.clone());
+    release(&driver, object, move |object| end_now(handle, &place, object, was_captured));
 }
 
 #[inline]

@@ -1,9 +1,10 @@
 //! Finds the object of a native handle that the driver, or a caller, hands back.
 
+use super::handle::{Shared, Weakly};
 use crate::driver::Driver;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// How many locks the objects of a type share, a power of two: threads that create and destroy rarely meet in one.
 const BUCKETS: usize = 1024;
@@ -12,14 +13,14 @@ const BUCKETS: usize = 1024;
 /// handle: an address that the driver uses again then names the new object.
 ///
 /// Creating and destroying are frequent and finding is rare, so the objects lie unordered in buckets, each with its lock.
-pub(crate) struct Registry<T>([Mutex<Bucket<T>>; BUCKETS]);
+pub(crate) struct Registry<H: Shared>([Mutex<Bucket<H>>; BUCKETS]);
 
 /// Most hold one object at a time, for which they need no memory of their own.
-type Bucket<T> = SmallVec<[Entry<T>; 1]>;
+type Bucket<H> = SmallVec<[Entry<H>; 1]>;
 
-struct Entry<T> {
+struct Entry<H: Shared> {
     key: Key,
-    object: Weak<T>,
+    object: Weakly<H>,
 }
 
 /// The address of the driver's table, and that of the native handle.
@@ -29,21 +30,21 @@ fn key(driver: &Driver, native: usize) -> Key {
     (std::ptr::from_ref(driver.object_table()).addr(), native)
 }
 
-impl<T> Registry<T> {
+impl<H: Shared> Registry<H> {
     pub(crate) const fn new() -> Self {
         Self([const { Mutex::new(SmallVec::new_const()) }; BUCKETS])
     }
 
     /// Handles are addresses with some low bits zero: a multiplication spreads the others (Fibonacci hashing, Knuth,
     /// The Art of Computer Programming, volume 3, section 6.4).
-    fn bucket(&self, (_, native): Key) -> &Mutex<Bucket<T>> {
+    fn bucket(&self, (_, native): Key) -> &Mutex<Bucket<H>> {
         let spread = (native as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - BUCKETS.ilog2());
         &self.0[spread as usize]
     }
 
     /// Lists an object, in place of one that had the same native handle before.
-    pub(crate) fn add(&self, driver: &Driver, native: usize, object: &Arc<T>) {
-        let (key, object) = (key(driver, native), Arc::downgrade(object));
+    pub(crate) fn add(&self, driver: &Driver, native: usize, object: &H) {
+        let (key, object) = (key(driver, native), object.downgrade());
         let mut bucket = self.bucket(key).lock();
         match bucket.iter_mut().find(|entry| entry.key == key) {
             Some(entry) => entry.object = object,
@@ -57,20 +58,21 @@ impl<T> Registry<T> {
         &self,
         driver: &Driver,
         native: usize,
-        object: &Arc<T>,
-        stale: Option<&Arc<T>>,
-    ) -> Result<(), Arc<T>> {
+        object: &H,
+        stale: Option<&H>,
+    ) -> Result<(), H> {
         let key = key(driver, native);
         let mut bucket = self.bucket(key).lock();
         let Some(entry) = bucket.iter_mut().find(|entry| entry.key == key) else {
-            bucket.push(Entry { key, object: Arc::downgrade(object) });
+            bucket.push(Entry { key, object: object.downgrade() });
             return Ok(());
         };
-        let is_stale = stale.is_some_and(|stale| std::ptr::eq(entry.object.as_ptr(), Arc::as_ptr(stale)));
+        let is_stale =
+            stale.is_some_and(|stale| std::ptr::eq(entry.object.as_ptr(), Arc::as_ptr(stale.object())));
         match entry.object.upgrade().filter(|_| !is_stale) {
             Some(known) => Err(known),
             None => {
-                entry.object = Arc::downgrade(object);
+                entry.object = object.downgrade();
                 Ok(())
             }
         }
@@ -83,9 +85,9 @@ impl<T> Registry<T> {
         &self,
         driver: &Driver,
         native: usize,
-        is_in_force: impl Fn(&Arc<T>) -> bool,
-        make: impl Fn() -> Result<Arc<T>, E>,
-    ) -> Result<Arc<T>, E> {
+        is_in_force: impl Fn(&H) -> bool,
+        make: impl Fn() -> Result<H, E>,
+    ) -> Result<H, E> {
         loop {
             let known = self.find(driver, native);
             let stale = match known {
@@ -100,17 +102,17 @@ impl<T> Registry<T> {
     }
 
     /// The object that has the native handle; `None` if none does, or not any more.
-    pub(crate) fn find(&self, driver: &Driver, native: usize) -> Option<Arc<T>> {
+    pub(crate) fn find(&self, driver: &Driver, native: usize) -> Option<H> {
         let key = key(driver, native);
         let bucket = self.bucket(key).lock();
         bucket.iter().find(|entry| entry.key == key)?.object.upgrade()
     }
 
     /// Takes an object off the list, unless another one has its native handle by now.
-    pub(crate) fn remove(&self, driver: &Driver, native: usize, object: &T) {
+    pub(crate) fn remove(&self, driver: &Driver, native: usize, object: &H::Object) {
         let key = key(driver, native);
         let mut bucket = self.bucket(key).lock();
-        let is_this = |entry: &Entry<T>| entry.key == key && std::ptr::eq(entry.object.as_ptr(), object);
+        let is_this = |entry: &Entry<H>| entry.key == key && std::ptr::eq(entry.object.as_ptr(), object);
         if let Some(index) = bucket.iter().position(is_this) {
             let entry = bucket.swap_remove(index);
             // One that had several objects once keeps no memory for that.
@@ -126,7 +128,7 @@ mod tests {
     use super::*;
     use crate::driver::{Choice, OpenOptions};
 
-    static REGISTRY: Registry<i32> = Registry::new();
+    static REGISTRY: Registry<Arc<i32>> = Registry::new();
 
     #[test]
     fn the_newest_object_has_the_address() {

@@ -129,7 +129,7 @@ struct Needs<'a> {
     /// Pointers and numbers that stand nowhere else, and which arguments they are.
     numbers: SmallVec<[(u32, u64); 16]>,
     /// The contexts that callers named for memory, and of which arguments.
-    contexts: SmallVec<[(u32, &'a Arc<Context>); 1]>,
+    contexts: SmallVec<[(u32, &'a Context); 1]>,
     /// Names, and of which arguments.
     names: SmallVec<[(u32, Arc<str>); 1]>,
     /// Addresses of endpoints that are no object's, and which arguments.

@@ -32,7 +32,7 @@ pub enum Captured<'a> {
     /// Nothing: there is nothing to do.
     Nothing,
     /// A place in the graph, for which the event stands from now on.
-    Record(&'a Arc<Event>),
+    Record(&'a Event),
     /// What comes next comes after the place for which the event stands.
     Wait(Awaited<'a>),
     /// It cannot be captured, for this reason.
@@ -44,7 +44,7 @@ pub(crate) trait Capturable {
     fn captured(&mut self) -> Captured<'_>;
 
     /// The event that stands for the node from then on, if one does.
-    fn records(&self) -> Option<&Arc<Event>>;
+    fn records(&self) -> Option<&Event>;
 
     /// Why the stream does not take it: what is wrong with it, or else this.
     fn refused(&self, stream: &Stream, why: &str) -> Error;
@@ -79,7 +79,7 @@ pub(crate) trait CaptureSink: Send + Sync {
     fn under(&self) -> Under;
 
     /// Where the stream is in it.
-    fn position(&self, stream: &Arc<Stream>) -> Result<Position, Error>;
+    fn position(&self, stream: &Stream) -> Result<Position, Error>;
 
     /// Has the graph keep something as a whole, and whatever is made of it.
     fn keep(&self, stream: &Stream, hold: Hold) -> Result<(), Error>;
@@ -260,7 +260,7 @@ impl<O: Operation + ?Sized> Capturable for Issue<'_, O> {
         self.operation.captured()
     }
 
-    fn records(&self) -> Option<&Arc<Event>> {
+    fn records(&self) -> Option<&Event> {
         self.operation.records()
     }
 
@@ -356,7 +356,7 @@ pub(crate) fn ended(what: Awaited<'_>) -> Error {
     let refusal = format!(
         "{what} was last recorded in a capture that has ended; record it again before others wait for it"
     );
-    Error::new(Status::INVALID_ARGUMENT, refusal).about(what.event.as_ref())
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(what.event)
 }
 
 /// Why a stream under capture cannot wait for an event that was recorded outside.

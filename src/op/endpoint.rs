@@ -10,7 +10,6 @@ use crate::pointer::{DevicePointer, PointerAttributes};
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// Where an operation reads or writes: an address with what is known of it. Nothing is guessed from the bits of an address,
 /// except where [`auto`](Self::auto) asks for that; and what is said of it is what the driver is told.
@@ -21,11 +20,11 @@ pub struct Endpoint<'a> {
     /// The device whose memory it is, if that is known.
     device: Option<i32>,
     /// The context that its caller named.
-    context: Option<&'a Arc<Context>>,
+    context: Option<&'a Context>,
     /// The object whose memory it is.
     hold: Option<Held<'a>>,
     /// The context with which that ends, if it is known.
-    origin: Option<&'a Arc<Context>>,
+    origin: Option<&'a Context>,
     /// What keeps it alive otherwise.
     owner: Option<Owner>,
     /// Whether that is a copy of the bytes, which the operation made.
@@ -152,7 +151,7 @@ impl<'a> Endpoint<'a> {
         side: Side,
         end: u64,
         device: Option<i32>,
-        origin: Option<&'a Arc<Context>>,
+        origin: Option<&'a Context>,
     ) -> Self {
         Self { hold: Some(hold), end, device, origin, ..Self::new(side) }
     }
@@ -172,7 +171,7 @@ impl<'a> Endpoint<'a> {
     /// no access from one device to the other's memory.
     #[inline(always)]
     #[must_use]
-    pub fn in_context(mut self, context: &'a Arc<Context>) -> Self {
+    pub fn in_context(mut self, context: &'a Context) -> Self {
         self.device = Some(context.device().ordinal());
         self.context = Some(context);
         self
@@ -246,7 +245,7 @@ impl<'a> Endpoint<'a> {
     }
 
     /// The context that its caller named.
-    pub(super) fn context(&self) -> Option<&'a Arc<Context>> {
+    pub(super) fn context(&self) -> Option<&'a Context> {
         self.context
     }
 
@@ -363,7 +362,7 @@ impl<'a> Endpoint<'a> {
     #[inline(always)]
     pub(super) fn check_objects(&self, at: &Context) -> Result<(), Error> {
         if let Some(hold) = &self.hold
-            && !self.origin.is_some_and(|origin| std::ptr::eq(Arc::as_ptr(origin), at))
+            && !self.origin.is_some_and(|origin| origin == at)
         {
             check_operand(hold.operand(), at)?;
         }
@@ -386,12 +385,12 @@ impl<'a> Endpoint<'a> {
 }
 
 /// Refuses a context of another driver, and one that was destroyed.
-pub(super) fn check_context(context: &Arc<Context>, at: &Context) -> Result<(), Error> {
+pub(super) fn check_context(context: &Context, at: &Context) -> Result<(), Error> {
     if context.driver() != at.driver() {
         let refusal = format!("{context} belongs to another driver than {at}");
-        return Err(Error::new(Status::INVALID_HANDLE, refusal).about(context.as_ref()));
+        return Err(Error::new(Status::INVALID_HANDLE, refusal).about(context));
     }
-    context.check_still_there(context.as_ref())
+    context.check_still_there(context)
 }
 
 impl fmt::Debug for Endpoint<'_> {

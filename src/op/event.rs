@@ -8,10 +8,9 @@ use crate::event::{Event, EventOptions, HeldMark};
 use crate::object::error::{Error, Status};
 use crate::stream::{Stream, StreamOptions};
 use std::fmt;
-use std::sync::Arc;
 
 /// Records in an event what is enqueued in the stream by now.
-pub struct Record<'a>(pub(super) &'a Arc<Event>, pub(super) AsNode);
+pub struct Record<'a>(pub(super) &'a Event, pub(super) AsNode);
 
 /// Whether an event is for those outside of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +23,7 @@ impl<'a> Record<'a> {
     /// In this event.
     #[inline]
     #[must_use]
-    pub fn new(event: &'a Arc<Event>) -> Self {
+    pub fn new(event: &'a Event) -> Self {
         Self(event, AsNode::No)
     }
 
@@ -105,7 +104,7 @@ fn record_under_lock(event: &Event, stream: &Stream) -> Result<(), Error> {
 
 /// The same for one for which nodes wait: no capture begins in the stream meanwhile, since launches of what waits would become part of
 /// that, and nobody would know.
-fn record_awaited(event: &Arc<Event>, stream: &Stream) -> Result<(), Error> {
+fn record_awaited(event: &Event, stream: &Stream) -> Result<(), Error> {
     let mut mark = event.held_mark();
     let Some(_free) = stream.hold_captures() else {
         drop(mark);
@@ -127,7 +126,7 @@ fn record_marked(mark: &mut HeldMark<'_>, event: &Event, stream: &Stream) -> Res
 }
 
 #[cold]
-fn again(event: &Arc<Event>, stream: &Stream) -> Result<(), Error> {
+fn again(event: &Event, stream: &Stream) -> Result<(), Error> {
     // SAFETY: a record touches no memory, and the event is alive.
     match unsafe { capture::enqueue(stream, &mut Record::new(event)) }? {
         Some(()) => Ok(()),
@@ -167,7 +166,7 @@ fn refused_record(error: CallError, event: &Event, stream: &Stream) -> Error {
 /// Refuses an event of another driver, and one that was destroyed with its context.
 #[inline(always)]
 pub(super) fn check_event(event: &Event, at: &Context) -> Result<(), Error> {
-    if std::ptr::eq(Arc::as_ptr(event.context()), at) {
+    if event.context() == at {
         return Ok(());
     }
     check_event_of_another(event, at)
@@ -190,13 +189,13 @@ impl<'a> Wait<'a> {
     /// For this event.
     #[inline]
     #[must_use]
-    pub fn new(event: &'a Arc<Event>) -> Self {
+    pub fn new(event: &'a Event) -> Self {
         Self(Awaited::of(event), AsNode::No)
     }
 
     /// For this event, which stands for what is in the stream by now.
     #[inline]
-    fn for_end_of(event: &'a Arc<Event>, stream: &'a Stream) -> Self {
+    fn for_end_of(event: &'a Event, stream: &'a Stream) -> Self {
         Self(Awaited { event, stream: Some(stream) }, AsNode::No)
     }
 
@@ -212,13 +211,13 @@ impl<'a> Wait<'a> {
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Awaited<'a> {
-    pub(crate) event: &'a Arc<Event>,
+    pub(crate) event: &'a Event,
     stream: Option<&'a Stream>,
 }
 
 impl<'a> Awaited<'a> {
     /// The event.
-    pub(crate) fn of(event: &'a Arc<Event>) -> Self {
+    pub(crate) fn of(event: &'a Event) -> Self {
         Self { event, stream: None }
     }
 }
@@ -316,7 +315,7 @@ impl Event {
     /// [`Status::INVALID_HANDLE`] if the stream belongs to another driver; the driver's, also for a stream of another
     /// context.
     #[inline(always)]
-    pub fn record(self: &Arc<Self>, stream: &Stream) -> Result<(), Error> {
+    pub fn record(&self, stream: &Stream) -> Result<(), Error> {
         // SAFETY: a record touches no memory, and the event is alive.
         unsafe { stream.enqueue(&mut Record::new(self)) }
     }
@@ -325,7 +324,7 @@ impl Event {
     ///
     /// # Errors
     /// As [`record`](Self::record).
-    pub fn record_as_node(self: &Arc<Self>, stream: &Stream) -> Result<(), Error> {
+    pub fn record_as_node(&self, stream: &Stream) -> Result<(), Error> {
         // SAFETY: a record touches no memory, and a graph keeps the event.
         unsafe { stream.enqueue(&mut Record::new(self).as_node()) }
     }
@@ -337,7 +336,7 @@ impl Stream {
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the event belongs to another driver; the driver's.
     #[inline(always)]
-    pub fn wait_event(&self, event: &Arc<Event>) -> Result<(), Error> {
+    pub fn wait_event(&self, event: &Event) -> Result<(), Error> {
         // SAFETY: waiting touches no memory, and the event is alive.
         unsafe { self.enqueue(&mut Wait::new(event)) }
     }
@@ -346,7 +345,7 @@ impl Stream {
     ///
     /// # Errors
     /// As [`wait_event`](Self::wait_event).
-    pub fn wait_event_as_node(&self, event: &Arc<Event>) -> Result<(), Error> {
+    pub fn wait_event_as_node(&self, event: &Event) -> Result<(), Error> {
         // SAFETY: waiting touches no memory, and a graph keeps the event.
         unsafe { self.enqueue(&mut Wait::new(event).as_node()) }
     }

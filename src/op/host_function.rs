@@ -10,6 +10,7 @@ use crate::driver::calls::host_function as calls;
 use crate::object::callback::Foreign;
 use crate::object::callback::{self, Owner, Task, call_waiting, take_back};
 use crate::object::error::{Error, Status};
+use crate::object::handle::Shared as _;
 use crate::stream::Stream;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -178,7 +179,7 @@ impl Stream {
 /// Enqueues a function, with the owner of what it needs. On failure the owner is given back.
 fn launch(stream: &Stream, task: Task, owner: Option<Owner>) -> Result<(), (Error, Option<Owner>)> {
     let table = stream.driver().object_table();
-    let number = callback::wait(task, owner, stream.context());
+    let number = callback::wait(task, owner, stream.context().object());
     let Err(error) = calls::launch(table, stream.raw(), call_waiting, number) else { return Ok(()) };
     // Before the error is made: that of a corrupted context releases what waits there.
     let taken = take_back(number);

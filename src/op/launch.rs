@@ -195,7 +195,7 @@ impl Operation for Launch<'_, '_> {
         unsafe { self.issue(checked, stream) }
     }
 
-    fn records(&self) -> Option<&Arc<Event>> {
+    fn records(&self) -> Option<&Event> {
         self.config.programmatic_event.map(|trigger| trigger.event)
     }
 }

@@ -195,9 +195,8 @@ mod tests {
     use crate::driver::{Choice, OpenOptions};
     use crate::object::error::Status;
     use crate::pointer::DevicePointer;
-    use std::sync::Arc;
 
-    fn context() -> Arc<Context> {
+    fn context() -> Context {
         let driver = OpenOptions::new().choice(Choice::None).open().expect("none always opens");
         Device::get(&driver, 0).and_then(|device| device.primary_context()).expect("none has a device")
     }

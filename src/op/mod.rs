@@ -96,7 +96,6 @@ use crate::event::Event;
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
-use std::sync::Arc;
 
 /// What a sink has to know of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -170,7 +169,7 @@ pub trait Operation: sealed::Sealed {
 
     /// The event that it records as it goes on, beside what it is.
     #[doc(hidden)]
-    fn records(&self) -> Option<&Arc<Event>> {
+    fn records(&self) -> Option<&Event> {
         None
     }
 

@@ -13,7 +13,7 @@ pub(crate) trait Operand: Subject + Any + Send + Sync {
     fn driver(&self) -> &Driver;
 
     /// The context with which it ends; `None` if it ends with none.
-    fn context(&self) -> Option<&Arc<Context>>;
+    fn context(&self) -> Option<&Context>;
 
     /// Refuses an object whose memory was given back for a while.
     fn check_awake(&self) -> Result<(), Error> {
@@ -57,8 +57,8 @@ pub(crate) fn check_operand(operand: &dyn Operand, at: &Context) -> Result<(), E
 
 /// Refuses an object of another context than the call's, if that context is gone; the sink asks for its own.
 #[inline]
-pub(super) fn check_of_call(context: &Arc<Context>, at: &Context, object: &dyn Subject) -> Result<(), Error> {
-    if std::ptr::eq(Arc::as_ptr(context), at) { Ok(()) } else { context.check_still_there(object) }
+pub(super) fn check_of_call(context: &Context, at: &Context, object: &dyn Subject) -> Result<(), Error> {
+    if context == at { Ok(()) } else { context.check_still_there(object) }
 }
 
 #[cold]

@@ -7,7 +7,6 @@ use super::{Endpoint, Side};
 use crate::context::Context;
 use crate::device::Device;
 use crate::driver::sys::CUcontext;
-use std::sync::Arc;
 
 /// The contexts of both endpoints of a copy between peers.
 pub(super) struct Peers<'a> {
@@ -19,7 +18,7 @@ pub(super) struct Peers<'a> {
 enum PeerContext<'a> {
     Borrowed(&'a Context),
     /// Held for the call.
-    Held(Arc<Context>),
+    Held(Context),
 }
 
 impl<'a> Peers<'a> {
@@ -80,7 +79,7 @@ impl<'a> PeerContext<'a> {
 
 /// The primary context of another device. Where nobody holds it, or it is corrupted, the copy's own stands in: one that is
 /// retained for this call would be released while the copy runs.
-fn elsewhere(at: &Context, ordinal: i32) -> Option<Arc<Context>> {
+fn elsewhere(at: &Context, ordinal: i32) -> Option<Context> {
     if ordinal == at.device().ordinal() {
         return None;
     }

@@ -54,7 +54,7 @@ impl CaptureSink for Fake {
         Under { capture: 0, is_body: false, lasts: None }
     }
 
-    fn position(&self, _: &Arc<Stream>) -> Result<Position, Error> {
+    fn position(&self, _: &Stream) -> Result<Position, Error> {
         Err(Error::new(Status::INTERNAL, "nobody asks"))
     }
 
@@ -75,7 +75,7 @@ impl CaptureSink for Fake {
     fn has_joined(&self, _: &Stream) {}
 }
 
-fn scene() -> (Arc<Context>, Arc<Stream>) {
+fn scene() -> (Context, Stream) {
     let context = Context::on_softcuda();
     let stream = Stream::create(&context, &StreamOptions::default()).expect("there is room");
     (context, stream)

@@ -42,7 +42,7 @@ impl Stream {
     /// [`Status::INVALID_ARGUMENT`] for a stream of another context, and for a default stream that is being captured; the
     /// driver's.
     pub fn copy_attributes(&self, source: &Self) -> Result<(), Error> {
-        if !std::sync::Arc::ptr_eq(self.context(), source.context()) {
+        if self.context() != source.context() {
             let refusal = format!(
                 "{source} belongs to {}, and {self} to {}; attributes are copied between streams of one context",
                 source.context(),

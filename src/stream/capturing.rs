@@ -33,6 +33,12 @@ impl Capturing {
     pub(super) fn new(is_shared: bool) -> Self {
         Self { state: AtomicU8::new(if is_shared { ASK } else { 0 }), capture: Slot::new() }
     }
+
+    /// Whether a capture of this library's has the stream, or had it.
+    #[inline]
+    pub(super) fn has_been(&self) -> bool {
+        self.state.load(Relaxed) & HAS_BEEN != 0
+    }
 }
 
 /// Whether a stream waits for the legacy default stream.
@@ -59,29 +65,23 @@ impl Stream {
     /// Whether the stream may be under capture: if not, nobody need be asked.
     #[inline]
     pub(crate) fn may_be_capturing(&self) -> bool {
-        self.capturing.state.load(Relaxed) & !HAS_BEEN != 0
-    }
-
-    /// Whether a capture of this library's has it, or had it.
-    #[inline]
-    pub(super) fn has_been_captured(&self) -> bool {
-        self.capturing.state.load(Relaxed) & HAS_BEEN != 0
+        self.0.capturing.state.load(Relaxed) & !HAS_BEEN != 0
     }
 
     /// Whether a capture of this library's has it, or is about to.
     #[inline]
     pub(crate) fn is_taken(&self) -> bool {
-        self.capturing.state.load(Relaxed) & OURS != 0
+        self.0.capturing.state.load(Relaxed) & OURS != 0
     }
 
     /// Who captures the stream.
     #[inline]
     pub(crate) fn captured_by<T: Exposed>(&self) -> Result<CapturedBy<T>, Error> {
-        let state = self.capturing.state.load(Relaxed);
+        let state = self.0.capturing.state.load(Relaxed);
         if state & (OURS | ASK) == 0 {
             return Ok(CapturedBy::Nobody);
         }
-        let ours = (state & OURS != 0).then(|| self.capturing.capture.get::<T>()).flatten();
+        let ours = (state & OURS != 0).then(|| self.0.capturing.capture.get::<T>()).flatten();
         if let Some(capture) = ours.filter(|capture| !capture.is_over()) {
             return Ok(CapturedBy::Us(capture));
         }
@@ -110,7 +110,7 @@ impl Stream {
     /// The driver's. It is asked only for streams that others may have: wrapped ones, default streams, those whose native handle
     /// was handed out, and those that waited for somebody else's event.
     pub fn is_capturing(&self) -> Result<bool, Error> {
-        match self.capturing.state.load(Relaxed) {
+        match self.0.capturing.state.load(Relaxed) {
             state if state & OURS != 0 => Ok(true),
             state if state & ASK == 0 => self.context().check_there(self).map(|()| false),
             _ => self.asked_whether_capturing(),
@@ -119,15 +119,15 @@ impl Stream {
 
     /// Others may capture the stream from now on.
     pub(crate) fn may_be_captured_by_others(&self) {
-        if self.capturing.state.load(Relaxed) & ASK == 0 {
-            self.capturing.state.fetch_or(ASK, Relaxed);
+        if self.0.capturing.state.load(Relaxed) & ASK == 0 {
+            self.0.capturing.state.fetch_or(ASK, Relaxed);
         }
     }
 
     /// Whether others may have the native stream.
     #[inline]
     pub(crate) fn may_be_known_to_others(&self) -> bool {
-        self.capturing.state.load(Relaxed) & ASK != 0
+        self.0.capturing.state.load(Relaxed) & ASK != 0
     }
 
     /// Whether nobody else can enqueue anything here, nor capture it.
@@ -147,8 +147,8 @@ impl Stream {
     /// that the event tells of nothing. No capture of this library's begins meanwhile; whatever else keeps one from beginning may take
     /// long, and is not waited for.
     pub(crate) fn record_own(&self, event: &OwnEvent) -> Result<bool, CallError> {
-        let Some(_begins) = self.capturing.capture.try_lock() else { return Ok(false) };
-        if self.capturing.state.load(Relaxed) & OURS != 0 {
+        let Some(_begins) = self.0.capturing.capture.try_lock() else { return Ok(false) };
+        if self.0.capturing.state.load(Relaxed) & OURS != 0 {
             return Ok(false);
         }
         event.record(self.raw())?;
@@ -159,8 +159,8 @@ impl Stream {
     /// The native handle is about to be handed out.
     pub(super) fn is_known_to_others(&self) {
         self.may_be_captured_by_others();
-        if self.capturing.state.load(Relaxed) & OURS != 0
-            && let Some(capture) = self.capturing.capture.value()
+        if self.0.capturing.state.load(Relaxed) & OURS != 0
+            && let Some(capture) = self.0.capturing.capture.value()
         {
             capture.is_known_to_others();
         }
@@ -184,13 +184,13 @@ impl Stream {
         &self,
         begin: impl FnOnce(Blocking) -> Result<Option<(T, Arc<dyn Exposed>)>, Error>,
     ) -> Result<Option<T>, Error> {
-        let slot = self.capturing.capture.lock();
+        let slot = self.0.capturing.capture.lock();
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return Err(self.under_capture("takes part in one capture at a time"));
         }
         // Asked of a stream under capture, the driver would invalidate that.
         let is_blocking = self.is_default() || !self.here(RawStream::is_non_blocking)?;
-        let state = self.capturing.state.fetch_or(OURS | HAS_BEEN, SeqCst);
+        let state = self.0.capturing.state.fetch_or(OURS | HAS_BEEN, SeqCst);
         match begin(Blocking(is_blocking)) {
             Ok(Some((begun, capture))) => {
                 slot.put(Some(capture));
@@ -198,7 +198,7 @@ impl Stream {
             }
             other => {
                 if state & OURS == 0 {
-                    self.capturing.state.fetch_and(!OURS, Relaxed);
+                    self.0.capturing.state.fetch_and(!OURS, Relaxed);
                 }
                 other.map(|_| None)
             }
@@ -207,35 +207,35 @@ impl Stream {
 
     /// A capture has the stream, since the driver has made it part of that; false if it has it already, or another one has.
     pub(crate) fn has_begun_capture(&self, capture: Arc<dyn Exposed>) -> bool {
-        let slot = self.capturing.capture.lock();
+        let slot = self.0.capturing.capture.lock();
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return false;
         }
-        self.capturing.state.fetch_or(OURS | HAS_BEEN, SeqCst);
+        self.0.capturing.state.fetch_or(OURS | HAS_BEEN, SeqCst);
         slot.put(Some(capture));
         true
     }
 
     /// Keeps captures of this library's from beginning in the stream; `None` if one has it.
     pub(crate) fn hold_captures(&self) -> Option<NoCapture<'_>> {
-        let mut slot = self.capturing.capture.lock();
+        let mut slot = self.0.capturing.capture.lock();
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return None;
         }
         // One that is over leaves it now, since whoever asks about it would wait for this lock.
-        self.capturing.state.fetch_and(!OURS, Relaxed);
+        self.0.capturing.state.fetch_and(!OURS, Relaxed);
         let before = slot.replace(None);
         Some(NoCapture { _slot: slot, _before: before })
     }
 
     /// A builder has made the stream for itself.
     pub(crate) fn belongs_to_builder(&self) {
-        self.capturing.state.fetch_or(OF_BUILDER, Relaxed);
+        self.0.capturing.state.fetch_or(OF_BUILDER, Relaxed);
     }
 
     /// Whether a builder has made it for itself.
     pub(crate) fn is_of_builder(&self) -> bool {
-        self.capturing.state.load(Relaxed) & OF_BUILDER != 0
+        self.0.capturing.state.load(Relaxed) & OF_BUILDER != 0
     }
 
     /// Refuses an operation that came too late for the capture of a builder's own stream.
@@ -253,11 +253,11 @@ impl Stream {
     /// A capture that had it is over. Another one that has begun since has it all the same: as soon as the first is known to be over,
     /// another thread may have the stream captured anew.
     pub(crate) fn capture_ends(&self) {
-        let slot = self.capturing.capture.lock();
+        let slot = self.0.capturing.capture.lock();
         if slot.value().is_some_and(|capture| !capture.is_over()) {
             return;
         }
-        self.capturing.state.fetch_and(!OURS, Relaxed);
+        self.0.capturing.state.fetch_and(!OURS, Relaxed);
         slot.put(None);
     }
 
@@ -279,7 +279,7 @@ impl Stream {
     }
 
     fn check_uncaptured_there(&self, what: &str) -> Result<(), Error> {
-        let state = self.capturing.state.load(Relaxed);
+        let state = self.0.capturing.state.load(Relaxed);
         if state & OURS != 0 || (state & ASK != 0 && self.asked_there()?) {
             return Err(self.under_capture(what));
         }

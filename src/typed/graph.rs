@@ -41,10 +41,7 @@ impl RecordedGraph {
     ///
     /// # Errors
     /// What `body` returns; as for [`Builder::end`] and [`Exec::create`].
-    pub fn record(
-        context: &Arc<Context>,
-        body: impl FnOnce(&Arc<Stream>) -> Result<(), Error>,
-    ) -> Result<Self, Error> {
+    pub fn record(context: &Context, body: impl FnOnce(&Stream) -> Result<(), Error>) -> Result<Self, Error> {
         let builder = Builder::create(context, &BuilderOptions::default())?;
         builder.begin()?;
         let recorded = builder.stream().and_then(|stream| body(&stream));
@@ -61,7 +58,7 @@ impl RecordedGraph {
     ///
     /// # Errors
     /// As for [`Exec::launch`].
-    pub fn launch(&self, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub fn launch(&self, stream: &Stream) -> Result<(), Error> {
         // SAFETY: it was recorded from safe calls, and from those for whose every launch somebody vouched; the graph keeps the memory that
         // they name, which is inside of slices.
         unsafe { self.exec.launch(stream) }

@@ -5,14 +5,13 @@ use crate::event::{Event, EventOptions};
 use crate::object::error::Error;
 use crate::stream::Stream;
 use parking_lot::Mutex;
-use std::sync::Arc;
 
 /// Work that the host has to wait for: an event for each stream that uses the memory.
 pub(super) struct HostUse(Mutex<Vec<Mark>>);
 
 struct Mark {
-    stream: Arc<Stream>,
-    event: Arc<Event>,
+    stream: Stream,
+    event: Event,
     pending: Pending,
 }
 
@@ -32,19 +31,19 @@ impl HostUse {
     }
 
     /// Sees to it that what is about to be enqueued can be marked.
-    pub(super) fn begins(&self, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub(super) fn begins(&self, stream: &Stream) -> Result<(), Error> {
         let mut marks = self.0.lock();
-        if !marks.iter().any(|mark| Arc::ptr_eq(&mark.stream, stream)) {
+        if !marks.iter().any(|mark| mark.stream == *stream) {
             let event = Event::create(stream.context(), &EventOptions::default())?;
-            marks.push(Mark { stream: Arc::clone(stream), event, pending: Pending::Nothing });
+            marks.push(Mark { stream: stream.clone(), event, pending: Pending::Nothing });
         }
         Ok(())
     }
 
     /// It was enqueued.
-    pub(super) fn was_used(&self, stream: &Arc<Stream>, access: Access) -> Result<(), Error> {
+    pub(super) fn was_used(&self, stream: &Stream, access: Access) -> Result<(), Error> {
         let mut marks = self.0.lock();
-        let Some(mark) = marks.iter_mut().find(|mark| Arc::ptr_eq(&mark.stream, stream)) else {
+        let Some(mark) = marks.iter_mut().find(|mark| mark.stream == *stream) else {
             return Ok(());
         };
         let recorded = mark.event.record(stream);

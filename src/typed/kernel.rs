@@ -262,7 +262,7 @@ impl<P: Parameters> TypedKernel<P> {
     /// under capture; the driver's.
     pub unsafe fn launch<A: Arguments<P>>(
         &self,
-        stream: &Arc<Stream>,
+        stream: &Stream,
         config: &LaunchConfig<'_>,
         arguments: A,
     ) -> Result<(), Error> {
@@ -330,7 +330,7 @@ type Check<P> = dyn Fn(&LaunchConfig<'_>, &<P as Parameters>::Seen) -> bool + Se
 /// ```compile_fail,E0277
 /// # use cushim::{Stream, kernel::LaunchConfig, typed::{DeviceSlice, SafeKernel, Write}};
 /// # fn f(
-/// #     stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(u32, Write<u32>)>,
+/// #     stream: &Stream, kernel: &SafeKernel<(u32, Write<u32>)>,
 /// #     numbers: &mut DeviceSlice<f32>,
 /// # ) -> Result<(), cushim::Error> {
 /// kernel.launch(stream, &LaunchConfig::new(1, 1), (4_u32, numbers))?;
@@ -343,7 +343,7 @@ type Check<P> = dyn Fn(&LaunchConfig<'_>, &<P as Parameters>::Seen) -> bool + Se
 /// ```compile_fail,E0277
 /// # use cushim::{Stream, kernel::LaunchConfig, typed::{DeviceSlice, SafeKernel, Write}};
 /// # fn f(
-/// #     stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(u32, Write<u32>)>,
+/// #     stream: &Stream, kernel: &SafeKernel<(u32, Write<u32>)>,
 /// #     numbers: &DeviceSlice<u32>,
 /// # ) -> Result<(), cushim::Error> {
 /// kernel.launch(stream, &LaunchConfig::new(1, 1), (4_u32, numbers))?;
@@ -356,7 +356,7 @@ type Check<P> = dyn Fn(&LaunchConfig<'_>, &<P as Parameters>::Seen) -> bool + Se
 /// ```compile_fail,E0502
 /// # use cushim::{Stream, kernel::LaunchConfig, typed::{DeviceSlice, Read, SafeKernel, Write}};
 /// # fn f(
-/// #     stream: &std::sync::Arc<Stream>, kernel: &SafeKernel<(Read<u32>, Write<u32>)>,
+/// #     stream: &Stream, kernel: &SafeKernel<(Read<u32>, Write<u32>)>,
 /// #     mut numbers: DeviceSlice<u32>,
 /// # ) -> Result<(), cushim::Error> {
 /// kernel.launch(stream, &LaunchConfig::new(1, 1), (&numbers, &mut numbers))?;
@@ -369,7 +369,7 @@ type Check<P> = dyn Fn(&LaunchConfig<'_>, &<P as Parameters>::Seen) -> bool + Se
 /// ```compile_fail,E0133
 /// # use cushim::{Stream, kernel::LaunchConfig, typed::{DeviceSlice, TypedKernel, Write}};
 /// # fn f(
-/// #     stream: &std::sync::Arc<Stream>, kernel: &TypedKernel<(u32, Write<u32>)>,
+/// #     stream: &Stream, kernel: &TypedKernel<(u32, Write<u32>)>,
 /// #     numbers: &mut DeviceSlice<u32>,
 /// # ) -> Result<(), cushim::Error> {
 /// kernel.launch(stream, &LaunchConfig::new(1, 1), (4_u32, numbers))?;
@@ -395,7 +395,7 @@ impl<P: Parameters> SafeKernel<P> {
     /// for [`TypedKernel::launch`].
     pub fn launch<A: Arguments<P>>(
         &self,
-        stream: &Arc<Stream>,
+        stream: &Stream,
         config: &LaunchConfig<'_>,
         arguments: A,
     ) -> Result<(), Error> {

@@ -37,7 +37,7 @@ pub enum Order {
 pub(super) struct Memory {
     /// `None` only while it is being given up.
     buffer: Option<Arc<Buffer>>,
-    home: Arc<Stream>,
+    home: Stream,
     order: Order,
     /// Whether `uses` are not empty: asked without the lock.
     away: AtomicBool,
@@ -49,15 +49,15 @@ pub(super) struct Memory {
 
 /// Work in another stream than the home stream.
 struct Use {
-    stream: Arc<Stream>,
+    stream: Stream,
     access: Access,
 }
 
 impl Memory {
-    pub(super) fn new(buffer: Arc<Buffer>, home: &Arc<Stream>, host: Option<HostUse>) -> Self {
+    pub(super) fn new(buffer: Arc<Buffer>, home: &Stream, host: Option<HostUse>) -> Self {
         Self {
             buffer: Some(buffer),
-            home: Arc::clone(home),
+            home: home.clone(),
             order: Order::Recorded,
             away: AtomicBool::new(false),
             uses: Mutex::new(Vec::new()),
@@ -69,7 +69,7 @@ impl Memory {
         self.buffer.as_ref().expect("memory has its buffer until it is given up")
     }
 
-    pub(super) fn home(&self) -> &Arc<Stream> {
+    pub(super) fn home(&self) -> &Stream {
         &self.home
     }
 
@@ -92,8 +92,8 @@ impl Memory {
 
     /// Orders work that is about to be enqueued in the stream after what it has to come after.
     #[inline]
-    pub(super) fn begins(&self, stream: &Arc<Stream>, access: Access) -> Result<(), Error> {
-        let is_plain = Arc::ptr_eq(stream, &self.home) && !self.away.load(Relaxed);
+    pub(super) fn begins(&self, stream: &Stream, access: Access) -> Result<(), Error> {
+        let is_plain = *stream == self.home && !self.away.load(Relaxed);
         if is_plain && self.host.is_none() && !stream.may_be_capturing() {
             return Ok(());
         }
@@ -101,7 +101,7 @@ impl Memory {
     }
 
     #[inline(never)]
-    fn begins_elsewhere(&self, stream: &Arc<Stream>, access: Access) -> Result<(), Error> {
+    fn begins_elsewhere(&self, stream: &Stream, access: Access) -> Result<(), Error> {
         check_stream(stream)?;
         if stream.may_be_capturing() && stream.is_capturing()? {
             // The graph keeps the memory; when it runs, and after what, is said where it is launched.
@@ -115,21 +115,21 @@ impl Memory {
 
     /// Work was enqueued in the stream.
     #[inline]
-    pub(super) fn was_used(&self, stream: &Arc<Stream>, access: Access) -> Result<(), Error> {
+    pub(super) fn was_used(&self, stream: &Stream, access: Access) -> Result<(), Error> {
         self.host.as_ref().map_or(Ok(()), |host| host.was_used(stream, access))
     }
 
-    fn record(&self, stream: &Arc<Stream>, access: Access) -> Result<(), Error> {
+    fn record(&self, stream: &Stream, access: Access) -> Result<(), Error> {
         let mut uses = self.uses.lock();
         let comes_after = |earlier: &Use| access == Access::Write || earlier.access == Access::Write;
-        if Arc::ptr_eq(stream, &self.home) {
+        if *stream == self.home {
             for earlier in uses.iter().filter(|earlier| comes_after(earlier)) {
                 stream.wait_stream(&earlier.stream)?;
             }
             uses.retain(|earlier| !comes_after(earlier));
         } else {
             stream.wait_stream(&self.home)?;
-            let is_other = |earlier: &&Use| !Arc::ptr_eq(&earlier.stream, stream);
+            let is_other = |earlier: &&Use| earlier.stream != *stream;
             for earlier in uses.iter().filter(is_other).filter(|earlier| comes_after(earlier)) {
                 stream.wait_stream(&earlier.stream)?;
             }
@@ -138,7 +138,7 @@ impl Memory {
                 access == Access::Read && (is_other(&earlier) || earlier.access == Access::Write)
             });
             if !uses.iter().any(|earlier| !is_other(&earlier)) {
-                uses.push(Use { stream: Arc::clone(stream), access });
+                uses.push(Use { stream: stream.clone(), access });
             }
         }
         self.away.store(!uses.is_empty(), Relaxed);
@@ -147,7 +147,7 @@ impl Memory {
 
     /// Has the home stream wait for all work in others, and gives the buffer up.
     pub(super) fn into_buffer(mut self) -> Result<Arc<Buffer>, Error> {
-        self.record(&Arc::clone(&self.home), Access::Write)?;
+        self.record(&self.home.clone(), Access::Write)?;
         Ok(self.buffer.take().expect("memory has its buffer until it is given up"))
     }
 }
@@ -179,7 +179,7 @@ impl Drop for Memory {
         if uses.is_empty() {
             return drop(buffer);
         }
-        let home = Arc::clone(&self.home);
+        let home = self.home.clone();
         // Inside a function that the driver called no stream can be told to wait.
         if is_inside() {
             hand_over(Box::new(move || release(buffer, &home, &uses)))

@@ -38,7 +38,7 @@ use std::sync::Arc;
 ///
 /// ```compile_fail,E0502
 /// # use cushim::{Stream, typed::DeviceSlice};
-/// # fn f(stream: &std::sync::Arc<Stream>, slice: &mut DeviceSlice<f32>) -> Result<(), cushim::Error> {
+/// # fn f(stream: &Stream, slice: &mut DeviceSlice<f32>) -> Result<(), cushim::Error> {
 /// let part = slice.range(..2)?;
 /// slice.fill(stream, 0.0)?;
 /// part.to_vec(stream)?;
@@ -50,7 +50,7 @@ use std::sync::Arc;
 ///
 /// ```compile_fail,E0499
 /// # use cushim::{Stream, typed::DeviceSlice};
-/// # fn f(stream: &std::sync::Arc<Stream>, slice: &mut DeviceSlice<f32>) -> Result<(), cushim::Error> {
+/// # fn f(stream: &Stream, slice: &mut DeviceSlice<f32>) -> Result<(), cushim::Error> {
 /// let (mut one, mut other) = (slice.range_mut(..2)?, slice.range_mut(1..)?);
 /// one.fill(stream, 0.0)?;
 /// other.fill(stream, 1.0)?;
@@ -62,7 +62,7 @@ use std::sync::Arc;
 ///
 /// ```compile_fail,E0505
 /// # use cushim::{Stream, typed::DeviceSlice};
-/// # fn f(stream: &std::sync::Arc<Stream>, slice: DeviceSlice<f32>) -> Result<(), cushim::Error> {
+/// # fn f(stream: &Stream, slice: DeviceSlice<f32>) -> Result<(), cushim::Error> {
 /// let part = slice.range(..2)?;
 /// drop(slice);
 /// part.to_vec(stream)?;
@@ -74,7 +74,7 @@ use std::sync::Arc;
 ///
 /// ```compile_fail,E0277
 /// # use cushim::{Stream, typed::DeviceSlice};
-/// # fn f(stream: &std::sync::Arc<Stream>) -> Result<(), cushim::Error> {
+/// # fn f(stream: &Stream) -> Result<(), cushim::Error> {
 /// DeviceSlice::from_slice(stream, &[true, false])?;
 /// # Ok(())
 /// # }
@@ -111,7 +111,7 @@ pub struct DeviceSlice<T: DeviceCopy> {
 ///
 /// ```compile_fail,E0502
 /// # use cushim::{Stream, typed::{DeviceSlice, PinnedSlice}};
-/// # fn f(stream: &std::sync::Arc<Stream>, host: &mut PinnedSlice<u32>, device: &DeviceSlice<u32>) -> Result<(), cushim::Error> {
+/// # fn f(stream: &Stream, host: &mut PinnedSlice<u32>, device: &DeviceSlice<u32>) -> Result<(), cushim::Error> {
 /// let elements = host.as_slice()?;
 /// host.copy_from(stream, device)?;
 /// assert_eq!(elements[0], 7);
@@ -154,7 +154,7 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a per-thread default stream; the driver's.
-    pub fn allocate(stream: &Arc<Stream>, len: usize) -> Result<Self, Error> {
+    pub fn allocate(stream: &Stream, len: usize) -> Result<Self, Error> {
         check_stream(stream)?;
         let buffer = stream.context().device().allocate(bytes::<T>(len)?, Some(stream))?;
         Ok(Self { memory: Memory::new(buffer, stream, None), len, _elements: PhantomData })
@@ -164,7 +164,7 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     ///
     /// # Errors
     /// As for [`allocate`](Self::allocate).
-    pub fn zeroed(stream: &Arc<Stream>, len: usize) -> Result<Self, Error> {
+    pub fn zeroed(stream: &Stream, len: usize) -> Result<Self, Error> {
         let mut slice = Self::allocate(stream, len)?;
         slice.fill_zero(stream)?;
         Ok(slice)
@@ -174,7 +174,7 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     ///
     /// # Errors
     /// As for [`allocate`](Self::allocate).
-    pub fn from_slice(stream: &Arc<Stream>, elements: &[T]) -> Result<Self, Error> {
+    pub fn from_slice(stream: &Stream, elements: &[T]) -> Result<Self, Error> {
         let mut slice = Self::allocate(stream, elements.len())?;
         slice.copy_from_slice(stream, elements)?;
         Ok(slice)
@@ -184,7 +184,7 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     ///
     /// # Errors
     /// As for [`allocate`](Self::allocate).
-    pub fn copied_from<'s>(stream: &Arc<Stream>, from: impl Into<View<'s, T>>) -> Result<Self, Error> {
+    pub fn copied_from<'s>(stream: &Stream, from: impl Into<View<'s, T>>) -> Result<Self, Error> {
         let from = from.into();
         let mut slice = Self::allocate(stream, from.len())?;
         slice.copy_from(stream, from)?;
@@ -199,7 +199,7 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a buffer that is too small, and a per-thread default stream; as for [`Buffer::set_stream`].
-    pub unsafe fn from_buffer(buffer: Arc<Buffer>, len: usize, home: &Arc<Stream>) -> Result<Self, Error> {
+    pub unsafe fn from_buffer(buffer: Arc<Buffer>, len: usize, home: &Stream) -> Result<Self, Error> {
         check_stream(home)?;
         let (needed, has) = (bytes::<T>(len)?, buffer.bytes());
         if has < needed && len > 0 {
@@ -224,7 +224,7 @@ impl<T: DeviceCopy> PinnedSlice<T> {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a per-thread default stream; the driver's.
-    pub fn zeroed(home: &Arc<Stream>, len: usize) -> Result<Self, Error> {
+    pub fn zeroed(home: &Stream, len: usize) -> Result<Self, Error> {
         let options = PinnedResourceOptions::default().form(PinnedForm::Synchronous);
         let memory = on_host::<T>(home, len, || Resource::pinned(home.context(), &options))?;
         Ok(Self { memory, len, _elements: PhantomData })
@@ -237,14 +237,14 @@ impl<T: DeviceCopy> ManagedSlice<T> {
     /// # Errors
     /// [`Status::UNSUPPORTED`] for a device without [`Feature::ConcurrentManagedAccess`]; [`Status::INVALID_ARGUMENT`] for a per-thread
     /// default stream; the driver's.
-    pub fn zeroed(home: &Arc<Stream>, len: usize) -> Result<Self, Error> {
+    pub fn zeroed(home: &Stream, len: usize) -> Result<Self, Error> {
         let device = home.context().device();
         if !device.supports(Feature::ConcurrentManagedAccess)? {
             let refusal = format!(
                 "{device} does not let the host reach managed memory while a kernel runs ({}): use a PinnedSlice",
                 Feature::ConcurrentManagedAccess
             );
-            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref()));
+            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device));
         }
         let options = ManagedResourceOptions::default();
         let memory = on_host::<T>(home, len, || Resource::managed(home.context(), &options))?;
@@ -263,7 +263,7 @@ fn bytes<T>(len: usize) -> Result<usize, Error> {
 
 /// Memory that the host reaches, too.
 fn on_host<T>(
-    home: &Arc<Stream>,
+    home: &Stream,
     len: usize,
     resource: impl FnOnce() -> Result<Arc<Resource>, Error>,
 ) -> Result<Memory, Error> {
@@ -298,7 +298,7 @@ macro_rules! slices {
 
             /// The stream in whose order the memory goes.
             #[must_use]
-            pub fn home(&self) -> &Arc<Stream> {
+            pub fn home(&self) -> &Stream {
                 self.memory.home()
             }
 
@@ -334,7 +334,7 @@ macro_rules! slices {
             ///
             /// # Errors
             /// [`Status::INVALID_ARGUMENT`] for a source of another length; the driver's.
-            pub fn copy_from<'s>(&mut self, stream: &Arc<Stream>, from: impl Into<View<'s, T>>) -> Result<(), Error> {
+            pub fn copy_from<'s>(&mut self, stream: &Stream, from: impl Into<View<'s, T>>) -> Result<(), Error> {
                 transfer::between(stream, self.view(), from.into())
             }
 
@@ -342,7 +342,7 @@ macro_rules! slices {
             ///
             /// # Errors
             /// [`Status::INVALID_ARGUMENT`] if `from` has another length, and for a stream under capture; the driver's.
-            pub fn copy_from_slice(&mut self, stream: &Arc<Stream>, from: &[T]) -> Result<(), Error> {
+            pub fn copy_from_slice(&mut self, stream: &Stream, from: &[T]) -> Result<(), Error> {
                 transfer::from_host(stream, self.view(), from)
             }
 
@@ -350,7 +350,7 @@ macro_rules! slices {
             ///
             /// # Errors
             /// As for [`copy_from_slice`](Self::copy_from_slice).
-            pub fn copy_to_slice(&self, stream: &Arc<Stream>, to: &mut [T]) -> Result<(), Error> {
+            pub fn copy_to_slice(&self, stream: &Stream, to: &mut [T]) -> Result<(), Error> {
                 transfer::to_host(stream, self.view(), to)
             }
 
@@ -358,7 +358,7 @@ macro_rules! slices {
             ///
             /// # Errors
             /// [`Status::INVALID_ARGUMENT`] for a stream under capture; the driver's.
-            pub fn to_vec(&self, stream: &Arc<Stream>) -> Result<Vec<T>, Error> {
+            pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>, Error> {
                 transfer::to_vec(stream, self.view())
             }
 
@@ -366,7 +366,7 @@ macro_rules! slices {
             ///
             /// # Errors
             /// The driver's.
-            pub fn fill(&mut self, stream: &Arc<Stream>, value: T) -> Result<(), Error>
+            pub fn fill(&mut self, stream: &Stream, value: T) -> Result<(), Error>
             where
                 T: Fill,
             {
@@ -377,7 +377,7 @@ macro_rules! slices {
             ///
             /// # Errors
             /// The driver's.
-            pub fn fill_zero(&mut self, stream: &Arc<Stream>) -> Result<(), Error> {
+            pub fn fill_zero(&mut self, stream: &Stream) -> Result<(), Error> {
                 transfer::fill_zero(stream, self.view())
             }
 
@@ -431,7 +431,7 @@ macro_rules! on_host {
             ///
             /// # Errors
             /// As for [`zeroed`](Self::zeroed).
-            pub fn from_slice(home: &Arc<Stream>, elements: &[T]) -> Result<Self, Error> {
+            pub fn from_slice(home: &Stream, elements: &[T]) -> Result<Self, Error> {
                 let mut slice = Self::zeroed(home, elements.len())?;
                 slice.as_mut_slice()?.copy_from_slice(elements);
                 Ok(slice)
@@ -442,7 +442,7 @@ macro_rules! on_host {
             ///
             /// # Errors
             /// As for [`zeroed`](Self::zeroed).
-            pub fn copied_from<'s>(home: &Arc<Stream>, from: impl Into<View<'s, T>>) -> Result<Self, Error> {
+            pub fn copied_from<'s>(home: &Stream, from: impl Into<View<'s, T>>) -> Result<Self, Error> {
                 let from = from.into();
                 let mut slice = Self::zeroed(home, from.len())?;
                 slice.copy_from(home, from)?;

@@ -7,11 +7,10 @@ use crate::event::{Event, EventOptions};
 use crate::object::error::{Error, Status};
 use crate::op::{Copy, Endpoint, Memset, Value};
 use crate::stream::Stream;
-use std::sync::Arc;
 
 /// Copies between two views, whose memory is the library's: it stays until the stream is done, or is kept by the graph.
 pub(super) fn between<T: DeviceCopy>(
-    stream: &Arc<Stream>,
+    stream: &Stream,
     to: View<'_, T>,
     from: View<'_, T>,
 ) -> Result<(), Error> {
@@ -24,11 +23,7 @@ pub(super) fn between<T: DeviceCopy>(
     })
 }
 
-pub(super) fn from_host<T: DeviceCopy>(
-    stream: &Arc<Stream>,
-    to: View<'_, T>,
-    from: &[T],
-) -> Result<(), Error> {
+pub(super) fn from_host<T: DeviceCopy>(stream: &Stream, to: View<'_, T>, from: &[T]) -> Result<(), Error> {
     check_lengths(to.len(), from.len())?;
     let host = Endpoint::host_source(from.as_ptr());
     ordered(stream, &[(to.memory(), Access::Write)], || {
@@ -38,18 +33,14 @@ pub(super) fn from_host<T: DeviceCopy>(
     })
 }
 
-pub(super) fn to_host<T: DeviceCopy>(
-    stream: &Arc<Stream>,
-    from: View<'_, T>,
-    to: &mut [T],
-) -> Result<(), Error> {
+pub(super) fn to_host<T: DeviceCopy>(stream: &Stream, from: View<'_, T>, to: &mut [T]) -> Result<(), Error> {
     check_lengths(to.len(), from.len())?;
     let bytes = size_of_val(to);
     // SAFETY: so many elements are borrowed until this returns, and any bytes are elements.
     unsafe { to_address(stream, from, to.as_mut_ptr(), bytes) }
 }
 
-pub(super) fn to_vec<T: DeviceCopy>(stream: &Arc<Stream>, from: View<'_, T>) -> Result<Vec<T>, Error> {
+pub(super) fn to_vec<T: DeviceCopy>(stream: &Stream, from: View<'_, T>) -> Result<Vec<T>, Error> {
     let mut elements: Vec<T> = Vec::new();
     if elements.try_reserve_exact(from.len()).is_err() {
         let refusal =
@@ -67,7 +58,7 @@ pub(super) fn to_vec<T: DeviceCopy>(stream: &Arc<Stream>, from: View<'_, T>) -> 
 /// # Safety
 /// So many bytes at the address may be written until this returns.
 unsafe fn to_address<T: DeviceCopy>(
-    stream: &Arc<Stream>,
+    stream: &Stream,
     from: View<'_, T>,
     to: *mut T,
     bytes: usize,
@@ -103,11 +94,7 @@ unsafe fn and_wait(stream: &Stream, mut copy: Copy<'_>) -> Result<(), Error> {
     }
 }
 
-pub(super) fn fill<T: DeviceCopy>(
-    stream: &Arc<Stream>,
-    view: View<'_, T>,
-    value: Value,
-) -> Result<(), Error> {
+pub(super) fn fill<T: DeviceCopy>(stream: &Stream, view: View<'_, T>, value: Value) -> Result<(), Error> {
     let values = size_of::<T>() * view.len() / value.bytes();
     ordered(stream, &[(view.memory(), Access::Write)], || {
         let mut memset = Memset::new(view.endpoint(), value, values);
@@ -116,7 +103,7 @@ pub(super) fn fill<T: DeviceCopy>(
     })
 }
 
-pub(super) fn fill_zero<T: DeviceCopy>(stream: &Arc<Stream>, view: View<'_, T>) -> Result<(), Error> {
+pub(super) fn fill_zero<T: DeviceCopy>(stream: &Stream, view: View<'_, T>) -> Result<(), Error> {
     fill(stream, view, Value::U8(0))
 }
 

@@ -11,7 +11,6 @@ use crate::stream::Stream;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
 
 /// A slice, or a part of one, to be read: what kernels and copies take. Any kind of slice becomes one: `(&slice).into()`.
 pub struct View<'a, T: DeviceCopy> {
@@ -76,7 +75,7 @@ impl<'a, T: DeviceCopy> View<'a, T> {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `to` has another length, and for a stream under capture; the driver's.
-    pub fn copy_to_slice(&self, stream: &Arc<Stream>, to: &mut [T]) -> Result<(), Error> {
+    pub fn copy_to_slice(&self, stream: &Stream, to: &mut [T]) -> Result<(), Error> {
         transfer::to_host(stream, *self, to)
     }
 
@@ -84,7 +83,7 @@ impl<'a, T: DeviceCopy> View<'a, T> {
     ///
     /// # Errors
     /// The driver's.
-    pub fn to_vec(&self, stream: &Arc<Stream>) -> Result<Vec<T>, Error> {
+    pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>, Error> {
         transfer::to_vec(stream, *self)
     }
 
@@ -155,7 +154,7 @@ impl<'a, T: DeviceCopy> ViewMut<'a, T> {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a source of another length; the driver's.
-    pub fn copy_from<'s>(&mut self, stream: &Arc<Stream>, from: impl Into<View<'s, T>>) -> Result<(), Error> {
+    pub fn copy_from<'s>(&mut self, stream: &Stream, from: impl Into<View<'s, T>>) -> Result<(), Error> {
         transfer::between(stream, self.as_view(), from.into())
     }
 
@@ -163,7 +162,7 @@ impl<'a, T: DeviceCopy> ViewMut<'a, T> {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `from` has another length, and for a stream under capture; the driver's.
-    pub fn copy_from_slice(&mut self, stream: &Arc<Stream>, from: &[T]) -> Result<(), Error> {
+    pub fn copy_from_slice(&mut self, stream: &Stream, from: &[T]) -> Result<(), Error> {
         transfer::from_host(stream, self.as_view(), from)
     }
 
@@ -171,7 +170,7 @@ impl<'a, T: DeviceCopy> ViewMut<'a, T> {
     ///
     /// # Errors
     /// The driver's.
-    pub fn fill(&mut self, stream: &Arc<Stream>, value: T) -> Result<(), Error>
+    pub fn fill(&mut self, stream: &Stream, value: T) -> Result<(), Error>
     where
         T: Fill,
     {
@@ -182,7 +181,7 @@ impl<'a, T: DeviceCopy> ViewMut<'a, T> {
     ///
     /// # Errors
     /// The driver's.
-    pub fn fill_zero(&mut self, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub fn fill_zero(&mut self, stream: &Stream) -> Result<(), Error> {
         transfer::fill_zero(stream, self.as_view())
     }
 }
@@ -234,7 +233,7 @@ impl<T: DeviceCopy> fmt::Debug for ViewMut<'_, T> {
 
 /// Work that reads and writes views: orders it, enqueues it, and notes that it was.
 pub(super) fn ordered(
-    stream: &Arc<Stream>,
+    stream: &Stream,
     uses: &[(&Memory, Access)],
     enqueue: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {

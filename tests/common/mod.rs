@@ -5,7 +5,6 @@
 use cushim::driver::{Choice, DRIVER_VARIABLE, Driver, OpenOptions};
 use cushim::{Context, Device, Stream, StreamOptions};
 use std::process::Command;
-use std::sync::Arc;
 
 /// The driver that the tests run on, the same each time.
 pub(crate) fn driver() -> Driver {
@@ -16,11 +15,11 @@ pub(crate) fn driver() -> Driver {
 }
 
 /// The primary context of the first device.
-pub(crate) fn context() -> Arc<Context> {
+pub(crate) fn context() -> Context {
     Device::get(&driver(), 0).expect("a device").primary_context().expect("a context")
 }
 
-pub(crate) fn stream(context: &Arc<Context>) -> Arc<Stream> {
+pub(crate) fn stream(context: &Context) -> Stream {
     Stream::create(context, &StreamOptions::default()).expect("a stream")
 }
 

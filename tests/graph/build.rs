@@ -1,6 +1,6 @@
 //! Every type of node does what it says, and says what it does.
 
-use super::{Scene, add, at_least};
+use super::{Scene, add, at_least, event_of};
 use cushim::graph::GraphMemory;
 use cushim::op::node::{NodeType, Parameters};
 use cushim::op::{
@@ -114,15 +114,8 @@ fn events_are_recorded_and_waited_for() {
     scene.launch(&exec);
     assert!(event.query().expect("known"), "it was recorded and has come");
     assert_eq!(scene.read(&number), 12);
-    let read = |node: &cushim::graph::Node| {
-        node.with_parameters(|parameters| match parameters {
-            Parameters::EventRecord(event) | Parameters::EventWait(event) => event.event(),
-            other => panic!("{other:?}"),
-        })
-        .expect("known")
-        .expect("the node keeps it")
-    };
-    assert!(Arc::ptr_eq(&read(&record), &event) && Arc::ptr_eq(&read(&wait), &event));
+    let read = |node| event_of(node).event().expect("the node keeps it");
+    assert!(read(&record) == event && read(&wait) == event);
 }
 
 #[test]

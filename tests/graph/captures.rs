@@ -1,7 +1,7 @@
 //! Work in a stream under capture becomes nodes: with what they use, their parameters, and their owners. What would invalidate the
 //! capture is refused.
 
-use super::{Counted, Scene};
+use super::{Counted, Scene, event_of};
 use cushim::graph::{Builder, BuilderOptions, Graph};
 use cushim::kernel::LaunchConfig;
 use cushim::memory::{Buffer, DeviceMemory};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 /// A builder that captures, and its stream.
-pub(super) fn begun(scene: &Scene) -> (Arc<Builder>, Arc<Stream>) {
+pub(super) fn begun(scene: &Scene) -> (Arc<Builder>, Stream) {
     let builder = Builder::create(&scene.context, &BuilderOptions::default()).expect("a builder");
     builder.begin().expect("it begins");
     let stream = builder.stream().expect("it captures");
@@ -329,9 +329,9 @@ fn events_are_nodes_on_request() {
     let graph = builder.end().expect("a graph");
     assert_eq!(types(&graph), [NodeType::EventWait, NodeType::Kernel, NodeType::EventRecord]);
     let exec = scene.instantiate(&graph);
-    let weak = Arc::downgrade(&before);
+    let awaited = event_of(&graph.nodes().expect("nodes")[0]);
     drop((before, graph));
-    assert!(weak.upgrade().is_some(), "the exec keeps it");
+    assert!(awaited.event().is_some(), "the exec keeps it");
     // SAFETY: the graph keeps what it uses.
     unsafe { exec.launch(&scene.stream) }.expect("launched");
     after.synchronize().expect("the graph has recorded it");

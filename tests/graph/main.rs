@@ -24,6 +24,7 @@ use common::{context, stream};
 use cushim::graph::{Exec, ExecOptions, Graph, Node};
 use cushim::kernel::{Image, Kernel, LaunchConfig, Library, LoadOptions};
 use cushim::memory::{Buffer, Resource};
+use cushim::op::node::{EventParameters, Parameters};
 use cushim::op::{Argument, Arguments, Copy, Endpoint, Launch, Memset, NodeOperation, Value};
 use cushim::{Context, Owner, Stream, flush_callbacks};
 use std::sync::Arc;
@@ -34,9 +35,18 @@ use std::time::{Duration, Instant};
 /// `add(to, from, n)`: adds the n numbers at `from` to those at `to`.
 const KERNELS: &str = include_str!("kernels.ptx");
 
+/// What a node that records an event, or waits for one, knows of it: that does not keep the event.
+fn event_of(node: &Node) -> EventParameters {
+    node.with_parameters(|parameters| match parameters {
+        Parameters::EventRecord(event) | Parameters::EventWait(event) => event.clone(),
+        other => panic!("{other:?}"),
+    })
+    .expect("known")
+}
+
 struct Scene {
-    context: Arc<Context>,
-    stream: Arc<Stream>,
+    context: Context,
+    stream: Stream,
     library: Arc<Library>,
 }
 

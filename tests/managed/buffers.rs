@@ -58,11 +58,11 @@ unsafe impl Allocator for Unspoken {
         Properties::managed()
     }
 
-    fn allocate(&self, _: usize, _: Option<&Arc<Stream>>) -> Result<DevicePointer, Error> {
+    fn allocate(&self, _: usize, _: Option<&Stream>) -> Result<DevicePointer, Error> {
         Ok(DevicePointer(DEVICE))
     }
 
-    fn free(&self, _: DevicePointer, _: usize, _: Option<&Arc<Stream>>) -> Result<(), Error> {
+    fn free(&self, _: DevicePointer, _: usize, _: Option<&Stream>) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const TEXTURE_2D: u32 = 0x0de1;
 const OUT_OF_MEMORY: i32 = 2;
 
-fn fake() -> (Fake, Arc<Stream>) {
+fn fake() -> (Fake, Stream) {
     let fake = Fake::open(13000);
     let other = Stream::create(&fake.context, &StreamOptions::default()).expect("a stream");
     (fake, other)
@@ -23,7 +23,7 @@ fn buffer(fake: &Fake, name: u32) -> Arc<Graphics> {
     graphics
 }
 
-fn fill(stream: &Arc<Stream>, buffer: &Arc<Buffer>) -> Result<(), Error> {
+fn fill(stream: &Stream, buffer: &Arc<Buffer>) -> Result<(), Error> {
     // SAFETY: inside of the buffer.
     unsafe { stream.enqueue(&mut Memset::new(buffer.at(0), Value::U8(1), 1)) }
 }

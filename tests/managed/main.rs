@@ -41,8 +41,8 @@ const VERSIONS: [u32; 5] = [11040, 12020, 12080, 13000, 13020];
 /// The driver of `fakes/managed.c`, one of its own for each test.
 struct Fake {
     library: libloading::Library,
-    context: Arc<Context>,
-    stream: Arc<Stream>,
+    context: Context,
+    stream: Stream,
 }
 
 impl Fake {

@@ -61,7 +61,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(context: &Arc<Context>, bytes: &[u8]) -> Self {
+    fn new(context: &Context, bytes: &[u8]) -> Self {
         let pinned = PinnedMemory::allocate(context, bytes.len(), PinnedOptions::default()).expect("memory");
         // SAFETY: the memory is new, and holds so many bytes.
         unsafe { pinned.address().cast::<u8>().copy_from(bytes.as_ptr(), bytes.len()) };
@@ -92,7 +92,7 @@ impl Memory {
     }
 }
 
-fn buffer_holding(context: &Arc<Context>, resource: &Arc<Resource>, bytes: &[u8]) -> Arc<Buffer> {
+fn buffer_holding(context: &Context, resource: &Arc<Resource>, bytes: &[u8]) -> Arc<Buffer> {
     let stream = stream(context);
     let buffer = Buffer::create(resource, bytes.len(), Some(&stream)).expect("a buffer");
     copy(Order::In(&stream), buffer.at(0), Endpoint::host_source(bytes), bytes.len()).expect("copied");

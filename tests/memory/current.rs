@@ -5,10 +5,9 @@ use cushim::driver::sys;
 use cushim::memory::{DeviceMemory, PinnedMemory, PinnedOptions, Registration, RegistrationOptions};
 use cushim::op::{Copy, Copy3d, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Stream};
-use std::sync::Arc;
 
 /// Every call of this area, on this thread.
-pub(crate) fn everything(context: &Arc<Context>) {
+pub(crate) fn everything(context: &Context) {
     let created = stream(context);
     let mut bytes = vec![0u8; 1 << 16];
     let host = bytes.as_mut_ptr();

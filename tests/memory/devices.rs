@@ -12,13 +12,13 @@ const BYTES: usize = 4096;
 
 /// One device, its primary context, a stream of it, and a pool of its own.
 struct Side {
-    context: Arc<Context>,
-    stream: Arc<Stream>,
+    context: Context,
+    stream: Stream,
     pool: Arc<Resource>,
 }
 
 impl Side {
-    fn new(device: &Arc<Device>) -> Self {
+    fn new(device: &Device) -> Self {
         let context = device.primary_context().expect("a context");
         let mut options = DevicePoolOptions::default();
         options.choice = PoolChoice::Own;
@@ -26,7 +26,7 @@ impl Side {
         Self { stream: stream(&context), context, pool }
     }
 
-    fn device(&self) -> &Arc<Device> {
+    fn device(&self) -> &Device {
         self.context.device()
     }
 
@@ -134,7 +134,7 @@ fn buffers_of_two_devices() {
 }
 
 /// Every way from a buffer of one device to one of another, in the stream of either.
-fn between(from: &Side, to: &Side, stream: &Arc<Stream>, current: &str) {
+fn between(from: &Side, to: &Side, stream: &Stream, current: &str) {
     let data = numbered(BYTES);
     let source = from.holding(&data);
     let target = to.holding(&[0; BYTES]);
@@ -208,7 +208,7 @@ fn what_is_out_of_reach() {
                 assert!(is_told && error.message.contains("a stream of device 1"), "{error}");
             }
         });
-        second.pool.add_peers(&[Arc::clone(first.device())]).expect("changed");
+        second.pool.add_peers(&[first.device().clone()]).expect("changed");
         whichever_is_current(sides, |current| {
             for (result, what, _) in &ways()[..4] {
                 assert_eq!(result, &Ok(()), "{what}, {current} current");

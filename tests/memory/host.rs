@@ -7,7 +7,6 @@ use cushim::driver::sys;
 use cushim::memory::{PinnedMemory, PinnedOptions, PointerAttributes, Registration, RegistrationOptions};
 use cushim::op::{Copy, Endpoint, Memset, Value};
 use cushim::{Context, Error, Status};
-use std::sync::Arc;
 
 const ALREADY_REGISTERED: Status = Status(712);
 const NOT_REGISTERED: Status = Status(713);
@@ -24,7 +23,7 @@ fn pinned_options(bits: u32) -> PinnedOptions {
 }
 
 /// The flags with which the driver says it has allocated the memory.
-fn flags(context: &Arc<Context>, address: *mut std::ffi::c_void) -> u32 {
+fn flags(context: &Context, address: *mut std::ffi::c_void) -> u32 {
     context.set_current().expect("current");
     let mut flags = 99;
     let get = driver().table().cuMemHostGetFlags_2030.expect("every driver has it");
@@ -110,7 +109,7 @@ fn no_bytes_and_too_many() {
 }
 
 fn register(
-    context: &Arc<Context>,
+    context: &Context,
     bytes: &mut [u8],
     options: RegistrationOptions,
 ) -> Result<Registration, Error> {

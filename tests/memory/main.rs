@@ -23,7 +23,6 @@ use common::{alone, context, driver, stream};
 use cushim::memory::{DeviceMemory, DevicePointer, PointerAttributes};
 use cushim::op::{Copy, Endpoint, Memset, Operation, Synchronous, Value};
 use cushim::{Context, Error, Stream};
-use std::sync::Arc;
 
 /// Where an operation runs.
 #[derive(Clone, Copy)]
@@ -58,7 +57,7 @@ unsafe fn finish_in<O: Operation>(stream: &Stream, mut operation: O) -> Result<O
 }
 
 /// Runs the test at once, in a created stream, and in both default streams.
-fn in_every_order(test: impl Fn(&Arc<Context>, Order)) {
+fn in_every_order(test: impl Fn(&Context, Order)) {
     let context = context();
     test(&context, Order::Now(&context));
     for stream in [stream(&context), Stream::legacy(&context), Stream::per_thread(&context)] {
@@ -91,7 +90,7 @@ fn numbered(count: usize) -> Vec<u8> {
 }
 
 /// Device memory that holds these bytes.
-fn holding(context: &Arc<Context>, bytes: &[u8]) -> DeviceMemory {
+fn holding(context: &Context, bytes: &[u8]) -> DeviceMemory {
     let memory = DeviceMemory::allocate(context, bytes.len()).expect("memory");
     // SAFETY: both ends hold so many bytes.
     unsafe { context.run(&mut Copy::new(memory.at(0), Endpoint::host_source(bytes), bytes.len())) }

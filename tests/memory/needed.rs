@@ -6,7 +6,6 @@ use crate::{alone, context, driver, stream};
 use cushim::driver::sys;
 use cushim::{Context, Device, Event, EventOptions, Stream};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Calls that tell more where a context is current, though they do not fail where none is.
@@ -18,7 +17,7 @@ const NEEDED_BETWEEN_DEVICES: &[&str] =
     &["cuMemcpyAsync", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuMemcpy3DAsync"];
 
 /// Calls of contexts, streams and events, on this thread.
-fn orchestration(context: &Arc<Context>) {
+fn orchestration(context: &Context) {
     let created = stream(context);
     let mut timed = EventOptions::default();
     timed.timing = true;

@@ -7,9 +7,8 @@ use cushim::memory::{
 };
 use cushim::op::{Copy, Copy3d, CopyBatch, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Error, Status, Stream, StreamOptions};
-use std::sync::Arc;
 
-fn context() -> Arc<Context> {
+fn context() -> Context {
     let driver = OpenOptions::new().choice(Choice::None).open().expect("none always opens");
     Device::get(&driver, 0).expect("none has one device").primary_context().expect("none has a context")
 }

@@ -5,11 +5,10 @@ use cushim::driver::{Choice, OpenOptions};
 use cushim::memory::DevicePointer;
 use cushim::op::{Copy, Copy3d, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Status};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Copies from one context's memory to another's, all four ways.
-fn between(here: &Arc<Context>, there: &Arc<Context>) {
+fn between(here: &Context, there: &Context) {
     let data = numbered(4096);
     let (source, target) = (holding(here, &data), holding(there, &[0; 4096]));
     let (from, to) = (|| source.at(0).in_context(here), || target.at(0).in_context(there));

@@ -6,7 +6,7 @@ use cushim::op::{Copy, Copy3d, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Status, Stream, StreamOptions};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 thread_local! {
     /// Whether this thread's device has pools.
@@ -81,14 +81,14 @@ unsafe extern "C" fn lend(
     0
 }
 
-fn context() -> Arc<Context> {
+fn context() -> Context {
     // SAFETY: each address is that of a function of the ABI asked for, and lasts.
     let getter = unsafe { CustomGetter::new(lend, std::ptr::null_mut()) };
     let driver = OpenOptions::new().getter(getter).open().expect("a getter opens");
     Device::get(&driver, 0).expect("a device").primary_context().expect("a context")
 }
 
-fn stream(context: &Arc<Context>) -> Arc<Stream> {
+fn stream(context: &Context) -> Stream {
     Stream::create(context, &StreamOptions::default()).expect("a stream")
 }
 

@@ -3,7 +3,6 @@
 use crate::{device, driver};
 use cushim::driver::sys;
 use cushim::{Context, ContextKind, Feature, Status};
-use std::sync::Arc;
 
 #[test]
 fn features_are_asked_by_name() {
@@ -26,10 +25,10 @@ fn the_driver_hands_contexts_back_as_objects() {
     assert!(Context::current(&driver).expect("asked").is_none(), "creating makes nothing current");
     context.push().expect("pushed");
     let current = Context::current(&driver).expect("asked").expect("one is current");
-    assert!(Arc::ptr_eq(&current.object.expect("it is ours"), &context));
+    assert!(current.object.expect("it is ours") == context);
     let popped = Context::pop(&driver).expect("popped");
     assert_eq!(popped.native, context.native());
-    assert!(Arc::ptr_eq(&popped.object.expect("it is ours"), &context));
+    assert!(popped.object.expect("it is ours") == context);
     let error = Context::pop(&driver).expect_err("the stack is empty");
     assert_eq!(error.status.0, sys::CUDA_ERROR_INVALID_CONTEXT.0);
     assert_eq!(error.driver_code_name, "CUDA_ERROR_INVALID_CONTEXT");

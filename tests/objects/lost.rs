@@ -18,8 +18,8 @@ const DESTROYED: Status = Status(709);
 
 /// One of everything that a context has.
 struct Everything {
-    streams: [Arc<Stream>; 3],
-    event: Arc<Event>,
+    streams: [Stream; 3],
+    event: Event,
     buffers: Vec<Arc<Buffer>>,
     device: Vec<DeviceMemory>,
     pinned: PinnedMemory,
@@ -31,7 +31,7 @@ struct Everything {
 }
 
 impl Everything {
-    fn of(context: &Arc<Context>) -> Self {
+    fn of(context: &Context) -> Self {
         const EMPTY: &str = ".version 7.0 .target sm_70 .address_size 64 .visible .entry nothing() { ret; }";
         let stream = stream(context);
         let image = Image::new(EMPTY).expect("an image");

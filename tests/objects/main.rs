@@ -7,6 +7,7 @@ mod common;
 
 mod contexts;
 mod errors;
+mod handles;
 mod lost;
 mod none;
 mod streams;
@@ -16,9 +17,8 @@ mod wrapping;
 use common::{alone, context, driver, stream};
 use cushim::Device;
 use std::ffi::{CString, c_char, c_int};
-use std::sync::Arc;
 
-fn device() -> Arc<Device> {
+fn device() -> Device {
     Device::get(&driver(), 0).expect("softcuda has a device")
 }
 

@@ -2,10 +2,9 @@
 
 use cushim::driver::{Choice, Driver, OpenOptions};
 use cushim::{Context, Device, Event, EventOptions, Status, Stream, StreamOptions};
-use std::sync::Arc;
 use std::time::Duration;
 
-fn context() -> Arc<Context> {
+fn context() -> Context {
     let driver: Driver = OpenOptions::new().choice(Choice::None).open().expect("none always opens");
     Device::get(&driver, 0).expect("none has one device").primary_context().expect("none has a context")
 }

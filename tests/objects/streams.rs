@@ -2,10 +2,9 @@
 
 use crate::{Softcuda, alone, context, device, stream};
 use cushim::{Context, Ownership, Status, Stream, StreamKind};
-use std::sync::Arc;
 
 /// Wraps a default stream by its value.
-fn by_value(context: &Arc<Context>, value: usize) -> Arc<Stream> {
+fn by_value(context: &Context, value: usize) -> Stream {
     let native = std::ptr::without_provenance_mut(value);
     // SAFETY: the value names a default stream.
     unsafe { Stream::wrap(context, native, Ownership::Borrowed) }.expect("wrapped")
@@ -33,19 +32,19 @@ fn a_default_stream_is_the_same_object_while_somebody_holds_it() {
     let (legacy, own) = (Stream::legacy(&context), Stream::per_thread(&context));
     legacy.set_label(Some("the default"));
     for same in [Stream::legacy(&context), by_value(&context, 0), by_value(&context, 1)] {
-        assert!(Arc::ptr_eq(&same, &legacy));
+        assert!(same == legacy);
         assert_eq!(same.label().as_deref(), Some("the default"));
     }
     for same in [Stream::per_thread(&context), by_value(&context, 2)] {
-        assert!(Arc::ptr_eq(&same, &own));
+        assert!(same == own);
     }
     std::thread::scope(|scope| {
         let elsewhere = scope.spawn(|| (Stream::legacy(&context), Stream::per_thread(&context)));
         let (elsewhere, own_there) = elsewhere.join().expect("no panic");
-        assert!(Arc::ptr_eq(&elsewhere, &legacy) && Arc::ptr_eq(&own_there, &own));
+        assert!(elsewhere == legacy && own_there == own);
     });
-    assert!(!Arc::ptr_eq(&legacy, &own));
-    assert!(!Arc::ptr_eq(&legacy, &Stream::legacy(&other)), "each context has its own");
+    assert!(legacy != own);
+    assert!(legacy != Stream::legacy(&other), "each context has its own");
 }
 
 /// They are there as long as their context is, whoever holds them, and keep what they are called. Nobody who let go of one keeps
@@ -56,18 +55,14 @@ fn default_streams_are_the_contexts() {
         let softcuda = Softcuda::open();
         let before = softcuda.live("context");
         let context = Context::create(&device(), 0).expect("a context");
-        for (make, value) in
-            [(Stream::legacy as fn(&Arc<Context>) -> Arc<Stream>, 1), (Stream::per_thread, 2)]
-        {
+        for (make, value) in [(Stream::legacy as fn(&Context) -> Stream, 1), (Stream::per_thread, 2)] {
             let first = make(&context);
             first.set_label(Some("the default"));
             first.push_current();
-            let weak = Arc::downgrade(&first);
-            drop(first);
-            assert!(weak.upgrade().is_none(), "nobody holds it");
+            drop(first); // which nobody else holds
             for again in [make(&context), by_value(&context, value), Stream::current().expect("pushed")] {
                 assert_eq!(again.label().as_deref(), Some("the default"));
-                assert!(again.is_default() && Arc::ptr_eq(again.context(), &context));
+                assert!(again.is_default() && *again.context() == context);
                 again.synchronize().expect("it works");
             }
             make(&context).set_label(None);
@@ -95,7 +90,7 @@ fn threads_that_ask_for_a_default_stream_meet_in_one_object() {
             scope.spawn(|| {
                 for _ in 0..2000 {
                     let (first, second) = (Stream::per_thread(&context), Stream::per_thread(&context));
-                    assert!(Arc::ptr_eq(&first, &second));
+                    assert!(first == second);
                 }
             });
         }
@@ -109,13 +104,13 @@ fn the_current_stream_is_the_threads_own() {
     assert_eq!(Stream::current().expect_err("none yet").status, Status::STREAM_REQUIRED);
     first.push_current();
     second.push_current();
-    assert!(Arc::ptr_eq(&Stream::current().expect("pushed"), &second));
+    assert!(Stream::current().expect("pushed") == second);
     std::thread::scope(|scope| {
         scope.spawn(|| assert_eq!(Stream::current().expect_err("none here").status, Status::STREAM_REQUIRED));
     });
     drop(second);
     assert_eq!(Stream::current().expect_err("it is gone").status, Status::INVALID_HANDLE);
     assert!(Stream::pop_current().expect("popped").is_none());
-    assert!(Arc::ptr_eq(&Stream::pop_current().expect("popped").expect("alive"), &first));
+    assert!(Stream::pop_current().expect("popped").expect("alive") == first);
     assert_eq!(Stream::pop_current().expect_err("none left").status, Status::STREAM_REQUIRED);
 }

@@ -5,7 +5,7 @@ use cushim::driver::{Table, sys};
 use cushim::graph::Graph;
 use cushim::{Context, ContextKind, Device, Event, EventOptions, Ownership, Status, Stream, StreamKind};
 use std::ptr::null_mut;
-use std::sync::{Arc, Barrier};
+use std::sync::Barrier;
 
 fn table() -> &'static Table {
     driver().table()
@@ -55,26 +55,26 @@ fn foreign_graph() -> sys::CUgraph {
 }
 
 /// Wraps a handle again and again: it has one object, which becomes its owner once, and destroys it.
-fn one_object_and_one_owner<T: std::fmt::Debug>(
+fn one_object_and_one_owner<T: std::fmt::Debug + PartialEq>(
     kind: &str,
-    wrap: impl Fn(Ownership) -> Result<Arc<T>, cushim::Error>,
+    wrap: impl Fn(Ownership) -> Result<T, cushim::Error>,
 ) {
     let softcuda = Softcuda::open();
     let before = softcuda.live(kind);
     let first = wrap(Ownership::Borrowed).expect("wrapped");
     let again = wrap(Ownership::Borrowed).expect("wrapped");
-    assert!(Arc::ptr_eq(&first, &again));
+    assert_eq!(first, again);
     // A borrower destroys nothing.
     drop((first, again));
     assert_eq!(softcuda.live(kind), before);
     let first = wrap(Ownership::Borrowed).expect("wrapped");
     let owner = wrap(Ownership::Owned).expect("it has no owner yet");
-    assert!(Arc::ptr_eq(&first, &owner));
+    assert_eq!(first, owner);
     let error = wrap(Ownership::Owned).expect_err("it has an owner");
     assert_eq!((error.status, error.driver_code), (Status::INVALID_ARGUMENT, 0));
     assert!(error.message.contains("owns this native handle already; wrap it as borrowed"), "{error}");
     let again = wrap(Ownership::Borrowed).expect("wrapped");
-    assert!(Arc::ptr_eq(&first, &again));
+    assert_eq!(first, again);
     // Whoever lets go last, the object is the owner.
     drop((owner, again));
     assert_eq!(softcuda.live(kind), before);
@@ -97,10 +97,10 @@ fn at_once<T: Send>(act: impl Fn() -> T + Sync) -> [T; 2] {
 }
 
 /// Wraps a handle on two threads at once, again and again: both get the same object.
-fn one_object_for_threads<T: Send>(wrap: impl Fn() -> T + Sync, is_same: impl Fn(&T, &T) -> bool) {
+fn one_object_for_threads<T: Send + PartialEq>(wrap: impl Fn() -> T + Sync) {
     for round in 0..ROUNDS {
         let [first, second] = at_once(&wrap);
-        assert!(is_same(&first, &second), "in round {round} the handle got two objects");
+        assert!(first == second, "in round {round} the handle got two objects");
     }
 }
 
@@ -128,7 +128,7 @@ fn an_event_that_threads_wrap_at_once() {
     let (options, borrowed) = (EventOptions::default(), Ownership::Borrowed);
     // SAFETY: the event lives until both objects are gone.
     let wrap = || unsafe { Event::wrap(&context, native.get(), borrowed, &options) }.expect("wrapped");
-    one_object_for_threads(wrap, Arc::ptr_eq);
+    one_object_for_threads(wrap);
     // SAFETY: nobody uses it any more.
     let result = unsafe { table().cuEventDestroy_4000.expect("always there")(native.get()) };
     assert_eq!(result, sys::CUDA_SUCCESS);
@@ -140,7 +140,7 @@ fn a_stream_that_threads_wrap_at_once() {
     let native = Shared(foreign_stream(&context));
     // SAFETY: the stream lives until both objects are gone.
     let wrap = || unsafe { Stream::wrap(&context, native.get(), Ownership::Borrowed) }.expect("wrapped");
-    one_object_for_threads(wrap, Arc::ptr_eq);
+    one_object_for_threads(wrap);
     // SAFETY: nobody uses it any more.
     let result = unsafe { table().cuStreamDestroy_4000.expect("always there")(native.get()) };
     assert_eq!(result, sys::CUDA_SUCCESS);
@@ -152,7 +152,7 @@ fn a_context_that_threads_wrap_at_once() {
     let native = Shared(foreign_context(&device));
     // SAFETY: the context lives until both objects are gone.
     let wrap = || unsafe { Context::wrap(&device, native.get(), Ownership::Borrowed) }.expect("wrapped");
-    one_object_for_threads(wrap, Arc::ptr_eq);
+    one_object_for_threads(wrap);
     // SAFETY: nobody uses it any more.
     let result = unsafe { table().cuCtxDestroy_4000.expect("always there")(native.get()) };
     assert_eq!(result, sys::CUDA_SUCCESS);
@@ -164,7 +164,7 @@ fn a_graph_that_threads_wrap_at_once() {
     let native = Shared(foreign_graph());
     // SAFETY: the graph lives until both objects are gone.
     let wrap = || unsafe { Graph::wrap(&context, native.get(), Ownership::Borrowed) }.expect("wrapped");
-    one_object_for_threads(wrap, Graph::eq);
+    one_object_for_threads(wrap);
     // SAFETY: nobody uses it any more.
     let result = unsafe { table().cuGraphDestroy_10000.expect("always there")(native.get()) };
     assert_eq!(result, sys::CUDA_SUCCESS);
@@ -227,13 +227,13 @@ fn what_was_created_here_is_found_and_has_its_owner() {
     // SAFETY: all of them are alive; what would own them is refused.
     unsafe {
         let found = Stream::wrap(&context, created.native(), Ownership::Borrowed).expect("wrapped");
-        assert!(Arc::ptr_eq(&found, &created));
+        assert!(found == created);
         assert_eq!(found.kind(), StreamKind::Created);
         let options = EventOptions::default();
         let found = Event::wrap(&context, event.native(), Ownership::Borrowed, &options).expect("wrapped");
-        assert!(Arc::ptr_eq(&found, &event));
+        assert!(found == event);
         let found = Context::wrap(&device(), other.native(), Ownership::Borrowed).expect("wrapped");
-        assert!(Arc::ptr_eq(&found, &other));
+        assert!(found == other);
         for error in [
             Stream::wrap(&context, created.native(), Ownership::Owned).expect_err("it has an owner"),
             Event::wrap(&context, event.native(), Ownership::Owned, &options).expect_err("it has an owner"),
@@ -311,7 +311,7 @@ fn a_context_of_others_is_unknown_until_it_is_wrapped() {
     // SAFETY: `native` outlives what wraps it.
     let wrapped = unsafe { Context::wrap(&device, native, Ownership::Borrowed) }.expect("wrapped");
     assert_eq!((wrapped.kind(), wrapped.native()), (ContextKind::Wrapped, native));
-    assert!(handed_back().is_some_and(|known| Arc::ptr_eq(&known, &wrapped)));
+    assert!(handed_back().is_some_and(|known| known == wrapped));
     drop(wrapped);
     assert!(handed_back().is_none());
     // SAFETY: nothing wraps it now but the owner, and nobody else destroys it.
@@ -332,7 +332,7 @@ fn a_primary_context_that_was_wrapped_is_retained_by_its_object() {
         // SAFETY: it is retained until the end of the test.
         let wrapped = unsafe { Context::wrap(&device, native, Ownership::Borrowed) }.expect("wrapped");
         let primary = device.primary_context().expect("retained");
-        assert!(Arc::ptr_eq(&wrapped, &primary));
+        assert!(wrapped == primary);
         assert_eq!(wrapped.kind(), ContextKind::Primary);
         // SAFETY: gives back what was retained above.
         let released =

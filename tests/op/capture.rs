@@ -7,7 +7,7 @@ use cushim::op::HostFunction;
 use std::ptr::null_mut;
 
 /// A stream that is being captured, begun behind the library's back.
-struct Captured(Arc<Stream>);
+struct Captured(Stream);
 
 impl Captured {
     fn begin() -> Self {
@@ -28,7 +28,7 @@ impl Captured {
     }
 
     /// Ends the capture, which gives a graph.
-    fn end(self) -> Arc<Stream> {
+    fn end(self) -> Stream {
         let (mut graph, table) = (null_mut(), driver().table());
         let end = table.cuStreamEndCapture_10000.expect("always there");
         // SAFETY: the stream is alive; writes a handle, which is destroyed once.

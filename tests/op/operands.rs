@@ -22,7 +22,7 @@ const DESTROYED: Status = Status(709);
 const BYTES: usize = 4096;
 
 /// Memory of the caller's own, in the order of streams. What it frees went with the context.
-struct Custom(Arc<Context>);
+struct Custom(Context);
 
 // SAFETY: the memory is the driver's.
 unsafe impl Allocator for Custom {
@@ -30,17 +30,17 @@ unsafe impl Allocator for Custom {
         Properties::device(0).in_stream_order()
     }
 
-    fn allocate(&self, bytes: usize, _: Option<&Arc<Stream>>) -> Result<DevicePointer, Error> {
+    fn allocate(&self, bytes: usize, _: Option<&Stream>) -> Result<DevicePointer, Error> {
         DeviceMemory::allocate(&self.0, bytes).map(DeviceMemory::into_pointer)
     }
 
-    fn free(&self, _: DevicePointer, _: usize, _: Option<&Arc<Stream>>) -> Result<(), Error> {
+    fn free(&self, _: DevicePointer, _: usize, _: Option<&Stream>) -> Result<(), Error> {
         Ok(())
     }
 }
 
 /// A buffer of each kind of resource, and one of lent memory, in the context.
-fn buffers(context: &Arc<Context>) -> Vec<Arc<Buffer>> {
+fn buffers(context: &Context) -> Vec<Arc<Buffer>> {
     let is_new = driver().version() >= Some(Version::from_number(13000));
     let mut own = DevicePoolOptions::default();
     own.choice = PoolChoice::Own;
@@ -54,7 +54,7 @@ fn buffers(context: &Arc<Context>) -> Vec<Arc<Buffer>> {
         Resource::pinned(context, &page_locked),
         Resource::managed(context, &ManagedResourceOptions::default()),
         Ok(Resource::device(context)),
-        Resource::custom(context.driver(), Box::new(Custom(Arc::clone(context)))),
+        Resource::custom(context.driver(), Box::new(Custom(context.clone()))),
     ];
     if is_new {
         resources.push(Resource::pinned(context, &PinnedResourceOptions::default()));
@@ -82,13 +82,13 @@ fn buffers(context: &Arc<Context>) -> Vec<Arc<Buffer>> {
 
 /// Where operations go, and what they need there.
 struct Sink {
-    stream: Arc<Stream>,
+    stream: Stream,
     /// Takes a pointer.
     kernel: Option<Arc<Kernel>>,
 }
 
 impl Sink {
-    fn new(context: &Arc<Context>) -> Self {
+    fn new(context: &Context) -> Self {
         let kernel = (context.driver() == &driver()).then(|| taking_a_pointer(context));
         Self { stream: stream(context), kernel }
     }

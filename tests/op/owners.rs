@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 /// A stream that stands still until it is told to go on.
 struct Held {
-    stream: Arc<Stream>,
+    stream: Stream,
     gate: mpsc::Sender<()>,
 }
 

@@ -5,11 +5,10 @@ use cushim::driver::Version;
 use cushim::kernel::LaunchConfig;
 use cushim::typed::{DeviceSlice, ManagedSlice, PinnedSlice, Read, SafeKernel, TypedKernel, Write};
 use cushim::{Context, Owner};
-use std::sync::Arc;
 
 type ScaleAndAdd = (u32, f32, Read<f32>, Write<f32>);
 
-fn scale_and_add(context: &Arc<Context>) -> SafeKernel<ScaleAndAdd> {
+fn scale_and_add(context: &Context) -> SafeKernel<ScaleAndAdd> {
     let typed = TypedKernel::<ScaleAndAdd>::new(&kernel(context)).expect("these are its parameters");
     // SAFETY: it reads `n` numbers of the one slice, and reads and writes as many of the other, in any grid.
     unsafe { typed.vouch(|_, &(n, _, x, y)| n as usize <= x.min(y)) }

@@ -33,7 +33,7 @@ const PTX: &str = "\
 }
 ";
 
-fn kernel(context: &Arc<Context>) -> Arc<Kernel> {
+fn kernel(context: &Context) -> Arc<Kernel> {
     let library = Library::load(context, &Image::new(PTX).expect("text"), &LoadOptions::default());
     library.expect("it compiles").kernel("scale_and_add").expect("it is there")
 }

@@ -41,7 +41,7 @@ pub unsafe extern "C" fn cushim_device_get_graph_memory(
     call(|| {
         // SAFETY: the caller vouches for it.
         let memory = unsafe { OutStruct::cleared(memory, "memory") }?;
-        let GraphMemory { used, used_peak, reserved, reserved_peak } = GraphMemory::of(&*hold(device)?)?;
+        let GraphMemory { used, used_peak, reserved, reserved_peak } = GraphMemory::of(&hold(device)?)?;
         memory.fill(&cushim_graph_memory { struct_size: 0, used, used_peak, reserved, reserved_peak });
         Ok(())
     })
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn cushim_device_get_graph_memory(
 /// Always safe to call.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_device_reset_graph_memory_peaks(device: cushim_device) -> cushim_status {
-    call(|| GraphMemory::reset_peaks(&*hold(device)?))
+    call(|| GraphMemory::reset_peaks(&hold(device)?))
 }
 
 /// Returns memory that no graph uses to the system (`cuDeviceGraphMemTrim`).
@@ -68,5 +68,5 @@ pub extern "C" fn cushim_device_reset_graph_memory_peaks(device: cushim_device) 
 /// Always safe to call.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_device_trim_graph_memory(device: cushim_device) -> cushim_status {
-    call(|| GraphMemory::trim(&*hold(device)?))
+    call(|| GraphMemory::trim(&hold(device)?))
 }

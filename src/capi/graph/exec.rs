@@ -13,7 +13,6 @@ use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
 use crate::graph::{Exec, ExecOptions, Graph, InstantiateFailure, Node, UpdateFailure};
 use crate::object::error::Error;
-use std::sync::Arc;
 
 /// What is instantiated from a graph: it is launched in streams, as often as one likes. It keeps what its nodes use,
 /// whatever becomes of the graph. Calls on one exec wait for each other, and its launches run one after the other, in
@@ -186,10 +185,10 @@ unsafe fn instantiate(
     let (graph, stream) = {
         let guard = enter()?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
-        (graph, if upload.is_null() { None } else { Some(Arc::clone(&*get(&guard, upload)?)) })
+        (graph, if upload.is_null() { None } else { Some((*get(&guard, upload)?).clone()) })
     };
     let reserved = reserve()?;
-    Ok(reserved.of(Exec::create(&graph, &options, stream.as_deref())?))
+    Ok(reserved.of(Exec::create(&graph, &options, stream.as_ref())?))
 }
 
 /// Returns one more owned handle of an exec.
@@ -310,7 +309,7 @@ pub unsafe extern "C" fn cushim_exec_get_id(exec: cushim_exec, id: *mut u32) -> 
 /// Always safe to call.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_exec_upload(exec: cushim_exec, stream: cushim_stream) -> cushim_status {
-    call(|| hold(exec)?.upload(&*hold(stream)?))
+    call(|| hold(exec)?.upload(&hold(stream)?))
 }
 
 /// Launches an exec in a stream (`cuGraphLaunch`): its nodes run after the work that is in the stream by now, and

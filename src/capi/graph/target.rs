@@ -9,7 +9,6 @@ use crate::graph::Node;
 use crate::object::error::Error;
 use crate::object::handle::{self, Guard};
 use crate::op::node::{NodeChange, NodeType, Parameters};
-use std::sync::Arc;
 
 /// Where a node is read or changed.
 #[derive(Clone, Copy)]
@@ -64,7 +63,7 @@ impl Target {
     }
 
     /// The context that the node was last given.
-    pub(super) fn last_context(self, guard: &Guard) -> Result<Arc<Context>, Error> {
+    pub(super) fn last_context(self, guard: &Guard) -> Result<Context, Error> {
         // Parameters are shown under the lock that this takes, too.
         let node = node_of(guard, self.node())?;
         Ok(match self {

@@ -91,7 +91,7 @@ const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 #[derive(Default)]
 pub(in crate::capi) struct CallersArguments<'g> {
     /// All of them, if they are nothing but buffers.
-    buffers: SmallVec<[Lent<'g, Buffer>; 8]>,
+    buffers: SmallVec<[Lent<'g, Arc<Buffer>>; 8]>,
     names: SmallVec<[Name<'g>; 4]>,
     /// Whether owners may be among the arguments.
     has_owners: bool,
@@ -100,7 +100,7 @@ pub(in crate::capi) struct CallersArguments<'g> {
 }
 
 enum Name<'g> {
-    Buffer(Lent<'g, Buffer>),
+    Buffer(Lent<'g, Arc<Buffer>>),
     CallersEndpoint(Box<CallersEndpoint<'g>>),
     Condition(Condition),
     Parameter(cushim_parameter),
@@ -198,7 +198,7 @@ pub(in crate::capi) unsafe fn list_all<'a, 'g>(
 /// answers so, and what was looked up means nothing.
 #[inline]
 fn look_up_buffers<'g>(
-    buffers: &mut SmallVec<[Lent<'g, Buffer>; 8]>,
+    buffers: &mut SmallVec<[Lent<'g, Arc<Buffer>>; 8]>,
     args: &[cushim_arg],
     guard: &'g Guard,
 ) -> bool {
@@ -217,7 +217,7 @@ fn look_up_buffers<'g>(
 
 /// Lists such arguments.
 #[inline]
-fn list_buffers<'a>(list: &mut Arguments<'a>, args: &[cushim_arg], buffers: &'a [Lent<'_, Buffer>]) {
+fn list_buffers<'a>(list: &mut Arguments<'a>, args: &[cushim_arg], buffers: &'a [Lent<'_, Arc<Buffer>>]) {
     let mut buffers = buffers.iter();
     for arg in args {
         if is_value(arg) {

@@ -133,8 +133,8 @@ const AT_BLOCK_START: u32 = cushim_launch_flags::CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_
 /// What a configuration has besides sizes; what it names is held for the time of the launch.
 #[derive(Default)]
 struct Special {
-    event: Option<Arc<Event>>,
-    context: Option<Arc<Context>>,
+    event: Option<Event>,
+    context: Option<Context>,
     domain: MemorySyncDomain,
     others: Vec<(CUlaunchAttributeID, [u8; 64])>,
 }
@@ -272,9 +272,8 @@ impl Special {
             let (id, value) = attribute.checked()?;
             others.push((CUlaunchAttributeID(id), value));
         }
-        let event = if has_event { Some(Arc::clone(&*get(guard, given.programmatic_event)?)) } else { None };
-        let context =
-            if given.context.is_null() { None } else { Some(Arc::clone(&*get(guard, given.context)?)) };
+        let event = if has_event { Some(get(guard, given.programmatic_event)?.clone()) } else { None };
+        let context = if given.context.is_null() { None } else { Some(get(guard, given.context)?.clone()) };
         Ok(Self { event, context, domain: domain(given.memory_sync_domain)?, others })
     }
 }

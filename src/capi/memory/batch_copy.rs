@@ -16,7 +16,6 @@ use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::op::batch::{BatchOptions, check_counts};
 use crate::op::{CopyAttributes, CopyBatch, SourceAccess};
-use std::sync::Arc;
 
 /// When the driver may read the source of a copy; the numbers are those of `CUmemcpySrcAccessOrder`.
 #[repr(i32)]
@@ -173,7 +172,7 @@ unsafe fn enqueue(
         Ok((destination, CallersEndpoint::of(&guard, copy.source, "source")?.held(), copy.bytes))
     };
     let endpoints: Vec<_> = each(copies, endpoints)?;
-    let stream = Arc::clone(&*get(&guard, stream)?);
+    let stream = (*get(&guard, stream)?).clone();
     drop(guard);
     // SAFETY: as the caller vouches.
     unsafe {

@@ -17,7 +17,6 @@ use crate::object::error::Error;
 use crate::object::handle::Guard;
 use crate::op::{Copy, Copy3d, Endpoint, Extent, Side};
 use crate::stream::Stream;
-use std::sync::Arc;
 
 /// Copies bytes from one endpoint to another in stream order. It returns before they have arrived, unless one
 /// endpoint is ordinary (not page-locked) host memory: then it may wait for them. A copy of zero bytes succeeds
@@ -64,7 +63,7 @@ pub unsafe extern "C" fn cushim_stream_copy(
             &lent
         } else {
             // A destroy in another thread need not wait for this call.
-            held = Arc::clone(&lent);
+            held = lent.clone();
             drop(lent);
             drop(guard);
             &held
@@ -96,7 +95,7 @@ unsafe fn between_buffers(
                 // SAFETY: the caller vouches for the memory.
                 return unsafe { without_owners(&stream, copy) };
             }
-            Some((destination.held(), source.held(), Arc::clone(&stream)))
+            Some((destination.held(), source.held(), stream.clone()))
         }
         _ => None,
     };
@@ -146,7 +145,7 @@ unsafe fn between_places(
         // SAFETY: the caller vouches for the memory and the owners.
         return unsafe { in_stream(lending, &stream, &destination, &source, bytes) };
     }
-    let (destination, source, held) = (destination.held(), source.held(), Arc::clone(&stream));
+    let (destination, source, held) = (destination.held(), source.held(), stream.clone());
     drop(stream);
     drop(guard);
     // SAFETY: as above.
@@ -291,7 +290,7 @@ pub unsafe extern "C" fn cushim_stream_copy_3d(
         let guard = enter()?;
         // SAFETY: the caller vouches for all three.
         let regions = unsafe { Regions::read(&guard, destination, source, extent) }?.held();
-        let stream = Arc::clone(&*get(&guard, stream)?);
+        let stream = (*get(&guard, stream)?).clone();
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.
         unsafe { stream.enqueue(&mut regions.copy(lending)?) }
@@ -331,7 +330,7 @@ pub unsafe extern "C" fn cushim_context_copy(
             )
         };
         let (destination, source) = (destination.held(), source.held());
-        let context = Arc::clone(&*get(&guard, context)?);
+        let context = get(&guard, context)?.clone();
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.
         unsafe { context.run(&mut range(lending, &destination, &source, bytes)?) }
@@ -364,7 +363,7 @@ pub unsafe extern "C" fn cushim_context_copy_3d(
         let guard = enter()?;
         // SAFETY: the caller vouches for all three.
         let regions = unsafe { Regions::read(&guard, destination, source, extent) }?.held();
-        let context = Arc::clone(&*get(&guard, context)?);
+        let context = get(&guard, context)?.clone();
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.
         unsafe { context.run(&mut regions.copy(lending)?) }

@@ -141,7 +141,7 @@ fn side(kind: i32, address: u64, offset: u64) -> Option<Side> {
 /// An endpoint that is memory and nothing else: an address, or a part of a buffer.
 pub(in crate::capi) enum Spot<'g> {
     Address(Side),
-    Buffer(Lent<'g, Buffer>, u64),
+    Buffer(Lent<'g, Arc<Buffer>>, u64),
 }
 
 impl<'g> Spot<'g> {
@@ -203,7 +203,7 @@ pub(in crate::capi) enum Role {
 pub(in crate::capi) struct CallersEndpoint<'g> {
     given: cushim_endpoint,
     what: &'static str,
-    buffer: Option<Lent<'g, Buffer>>,
+    buffer: Option<Lent<'g, Arc<Buffer>>>,
     context: Option<Lent<'g, Context>>,
 }
 

@@ -14,7 +14,6 @@ use crate::object::error::{Error, Status};
 use crate::object::handle::Guard;
 use crate::op::{Endpoint, Memset, Value};
 use std::ffi::c_void;
-use std::sync::Arc;
 
 /// Sets device memory to a value, repeated, in stream order (a memset). A memset of zero values succeeds without
 /// checking the address. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`)
@@ -211,7 +210,7 @@ unsafe fn in_context(
         let guard = enter()?;
         // SAFETY: the caller vouches for it.
         let destination = unsafe { CallersEndpoint::read(&guard, destination, "destination") }?.held();
-        let context = Arc::clone(&*get(&guard, context)?);
+        let context = get(&guard, context)?.clone();
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owner.
         unsafe { context.run(&mut memset(lending, &destination, value, value_size, rows)?) }

@@ -16,7 +16,6 @@ use crate::object::error::{Error, Status};
 use crate::stream::Stream;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 /// A function that allocates. It writes the address to `*pointer` and returns 0, or returns any other status. It must
 /// not throw C++ exceptions.
@@ -160,7 +159,7 @@ fn answered(function: &str, status: cushim_status, asked: impl FnOnce() -> Strin
     Err(Error::new(status, failure))
 }
 
-fn stream_handle(stream: Option<&Arc<Stream>>) -> Result<cushim_stream, Error> {
+fn stream_handle(stream: Option<&Stream>) -> Result<cushim_stream, Error> {
     stream.map_or(Ok(null_mut()), borrowed)
 }
 
@@ -170,7 +169,7 @@ unsafe impl Allocator for Custom {
         self.properties
     }
 
-    fn allocate(&self, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<DevicePointer, Error> {
+    fn allocate(&self, bytes: usize, stream: Option<&Stream>) -> Result<DevicePointer, Error> {
         let Some(allocate) = self.functions.allocate else {
             let refusal = "the resource has no allocate function; memory can only be wrapped with it";
             return Err(Error::new(Status::UNSUPPORTED, refusal));
@@ -188,7 +187,7 @@ unsafe impl Allocator for Custom {
         Ok(DevicePointer(pointer))
     }
 
-    fn free(&self, pointer: DevicePointer, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<(), Error> {
+    fn free(&self, pointer: DevicePointer, bytes: usize, stream: Option<&Stream>) -> Result<(), Error> {
         let Some(free) = self.functions.free else { return Ok(()) };
         // Whatever becomes of the stream's handle, the function is called.
         let stream = stream_handle(stream).unwrap_or(null_mut());

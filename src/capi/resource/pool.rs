@@ -225,7 +225,7 @@ unsafe fn resource_and_peers(
     resource: cushim_resource,
     devices: *const cushim_device,
     device_count: usize,
-) -> Result<(Arc<Resource>, Vec<Arc<Device>>), Error> {
+) -> Result<(Arc<Resource>, Vec<Device>), Error> {
     hold_all(|guard| {
         // SAFETY: as the caller vouches.
         let devices = unsafe { slice_of_at_most(MOST_LOCATIONS, devices, device_count, "devices") }?;

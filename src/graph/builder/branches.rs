@@ -6,14 +6,13 @@ use crate::driver::{CallError, Table};
 use crate::object::error::Error;
 use crate::op::capture::Clock;
 use crate::stream::Stream;
-use std::sync::Arc;
 
 /// The branches of a capture, and how far each is. Whoever has it locked has the definition locked, too: nothing is captured meanwhile.
 pub(super) struct Branches(Vec<Branch>);
 
 /// A stream of the capture.
 struct Branch {
-    stream: Arc<Stream>,
+    stream: Stream,
     /// What came last in it when the driver was asked last.
     end: Vec<CUgraphNode>,
     /// How often that was changed by what was captured there.
@@ -58,34 +57,33 @@ impl Branch {
 
 impl Branches {
     /// Of a capture that has just begun, with its own stream.
-    pub(super) fn of(stream: &Arc<Stream>) -> Self {
-        let stream = Arc::clone(stream);
+    pub(super) fn of(stream: &Stream) -> Self {
+        let stream = stream.clone();
         Self(vec![Branch { stream, end: Vec::new(), clock: 0, after: Clock::default() }])
     }
 
-    /// The number of a stream's branch. One that others, or the driver, have made part of the capture has one from now on; `None` if it
-    /// cannot be kept.
-    fn find(&mut self, stream: &Stream) -> Option<usize> {
-        let is_it = |branch: &Branch| std::ptr::eq(Arc::as_ptr(&branch.stream), stream);
-        self.0.iter().position(is_it).or_else(|| {
-            let stream = stream.shared()?;
+    /// The number of a stream's branch. One that others, or the driver, have made part of the capture has one from now on.
+    fn find(&mut self, stream: &Stream) -> usize {
+        let is_it = |branch: &Branch| branch.stream == *stream;
+        self.0.iter().position(is_it).unwrap_or_else(|| {
+            let stream = stream.clone();
             self.0.push(Branch { stream, end: Vec::new(), clock: 1, after: Clock::default() });
-            Some(self.0.len() - 1)
+            self.0.len() - 1
         })
     }
 
     /// A stream has become part of the capture, after this; `None` if nobody can tell after what.
-    pub(super) fn was_forked(&mut self, table: &Table, stream: &Arc<Stream>, after: Option<&Clock>) {
+    pub(super) fn was_forked(&mut self, table: &Table, stream: &Stream, after: Option<&Clock>) {
         let clock = u64::from(after.is_none());
         let after = after.cloned().unwrap_or_default();
-        let mut branch = Branch { stream: Arc::clone(stream), end: Vec::new(), clock, after };
+        let mut branch = Branch { stream: stream.clone(), end: Vec::new(), clock, after };
         branch.has_waited(table);
         self.0.push(branch);
     }
 
     /// What comes before a place at the end of the stream; `None` if nobody can tell.
     pub(super) fn before_end_of(&mut self, table: &Table, stream: &Stream) -> Option<Clock> {
-        let index = self.find(stream)?;
+        let index = self.find(stream);
         let branch = self.0.get_mut(index).filter(|branch| branch.is_known())?;
         branch.asks(table);
         let mut before = branch.after.clone();
@@ -102,7 +100,7 @@ impl Branches {
         wait: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let index = self.find(stream);
-        let known = index.and_then(|index| self.0.get_mut(index)).zip(after);
+        let known = self.0.get_mut(index).zip(after);
         let Some((branch, after)) = known.filter(|(branch, _)| branch.is_known()) else { return wait() };
         branch.asks(table);
         let waited = wait()?;
@@ -113,7 +111,7 @@ impl Branches {
 
     /// How far all branches are, this one among them.
     pub(super) fn now(&mut self, table: &Table, stream: &Stream) -> Clock {
-        let _ = self.find(stream);
+        self.find(stream);
         let mut now = Clock::default();
         for (index, branch) in self.0.iter_mut().enumerate() {
             branch.asks(table);
@@ -134,7 +132,7 @@ impl Branches {
 
     /// What comes before what is captured next in the stream, as known since [`now`](Self::now) was asked.
     pub(super) fn after(&mut self, stream: &Stream) -> Clock {
-        let Some(index) = self.find(stream) else { return Clock::default() };
+        let index = self.find(stream);
         self.after_in(index)
     }
 
@@ -160,16 +158,16 @@ impl Branches {
 
     /// A stream in which what is captured next comes after these ends of all branches: the one named, if nothing was joined with it since its
     /// last work, or else one into which the others were joined.
-    pub(super) fn find_last(&self, ends: &Clock, named: &Stream) -> Option<Arc<Stream>> {
+    pub(super) fn find_last(&self, ends: &Clock, named: &Stream) -> Option<Stream> {
         let is_last = |index: usize| self.after_in(index).covers(ends);
         let lasts: Vec<usize> = (0..self.0.len()).filter(|index| is_last(*index)).collect();
         // Work of one that was joined would not be joined any more.
         let is_joined = |index: usize| lasts.iter().any(|other| *other != index);
-        let is_named = |index: &usize| std::ptr::eq(Arc::as_ptr(&self.0[*index].stream), named);
+        let is_named = |index: &usize| self.0[*index].stream == *named;
         let open = lasts.iter().copied().find(|index| is_named(index) && !is_joined(*index));
         let chosen = open.or_else(|| lasts.iter().copied().find(|index| *index == 0));
         let chosen = chosen.or_else(|| lasts.iter().copied().find(|index| !is_joined(*index)));
-        chosen.map(|index| Arc::clone(&self.0[index].stream))
+        chosen.map(|index| self.0[index].stream.clone())
     }
 
     /// The capture is over: the streams may end with it.

@@ -53,7 +53,7 @@ use std::time::Duration;
 pub(super) struct Capture {
     /// What is captured into.
     pub(super) graph: Graph,
-    stream: Arc<Stream>,
+    stream: Stream,
     mode: CaptureMode,
     /// Whether the stream waits for the legacy default stream.
     is_blocking: bool,
@@ -122,16 +122,16 @@ impl Capture {
     }
 
     /// Remembers a builder that was forked, by which messages name what it captures.
-    pub(super) fn was_forked(&self, fork: &Arc<Name>, stream: &Arc<Stream>) {
+    pub(super) fn was_forked(&self, fork: &Arc<Name>, stream: &Stream) {
         let mut parts = self.parts.lock();
-        if let Some(member) = parts.members.iter_mut().find(|member| Arc::ptr_eq(&member.stream, stream)) {
+        if let Some(member) = parts.members.iter_mut().find(|member| member.stream == *stream) {
             member.fork = Some(Arc::clone(fork));
         }
     }
 
     #[cold]
     fn failed(&self, error: CallError) -> Error {
-        self.stream.context().failed(error, self.stream.as_ref())
+        self.stream.context().failed(error, &self.stream)
     }
 
     /// Refuses a capture that is known to be over, or invalid.
@@ -146,7 +146,7 @@ impl Capture {
         match &self.parts.lock().broken {
             _ if self.is_over() => {
                 Error::new(Status::INVALID_ARGUMENT, format!("the capture of {} is over", self.stream))
-                    .about(self.stream.as_ref())
+                    .about(&self.stream)
             }
             Some(why) => self.invalid(why),
             None => self.given_up(),
@@ -163,7 +163,7 @@ impl Capture {
     fn invalid(&self, why: &str) -> Error {
         let stream = &self.stream;
         let refusal = format!("the capture of {stream} was invalidated: {why}. End it, and capture anew");
-        Error::new(Status(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0), refusal).about(stream.as_ref())
+        Error::new(Status(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0), refusal).about(stream)
     }
 
     /// Notes that the capture is not valid any more, as was found by `what`, which the driver may have refused.
@@ -236,11 +236,11 @@ impl Capture {
         let failed = |error| tree.failed(error, self.object());
         let prepared = if has_holds { state.prepare(graph).map_err(failed)? } else { None };
         let related = relations::kept(state);
-        let event = operation.records().map(Arc::clone);
+        let event = operation.records().cloned();
         let mut mark = event.as_ref().map(|event| event.held_mark());
         mark.iter_mut().for_each(HeldMark::is_about_to_be_captured);
         // SAFETY: as the caller vouches.
-        let issued = unsafe { operation.issue(stream, own.as_deref()) };
+        let issued = unsafe { operation.issue(stream, own.as_ref()) };
         drop(related);
         let asks_later =
             self.is_root() && is_one_node(&parameters) && !self.is_again && state.may_ask_later();
@@ -253,7 +253,7 @@ impl Capture {
         }
         drop(mark);
         let attachment = keeping::kept(has_holds, prepared, || holds(operation));
-        let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
+        let context = Some(at).filter(|at| *at != tree.context()).cloned();
         if asks_later {
             self.last.store(state.made().wrapping_add(1), Relaxed);
             let record = || Record::keeping(parameters, attachment, context);
@@ -352,9 +352,9 @@ impl Capture {
     /// if the event was recorded elsewhere since, it only waits.
     fn takes_in(&self, stream: &Stream, event: &Event, before: Option<&Clock>) -> Result<(), Error> {
         let wait = || stream.here(|raw| raw.wait(event.raw()));
-        let (Some(shared), Some(this)) = (stream.shared(), self.this.upgrade()) else { return wait() };
+        let Some(this) = self.this.upgrade() else { return wait() };
         // To wait for all of another context than the capture's would invalidate the capture, too.
-        let is_elsewhere = !Arc::ptr_eq(stream.context(), self.stream.context());
+        let is_elsewhere = stream.context() != self.stream.context();
         let patience = if is_elsewhere { counted::PATIENCE_OF_JOIN } else { Duration::ZERO };
         let join = |is_blocking| -> Result<Option<bool>, Error> {
             let counted = Counted::new(stream, is_blocking, patience);
@@ -373,24 +373,24 @@ impl Capture {
             })?
         };
         if let Some(is_blocking) = joined {
-            self.has_one_more(shared, is_blocking, before);
+            self.has_one_more(stream.clone(), is_blocking, before);
         }
         Ok(())
     }
 
-    fn has_one_more(&self, stream: Arc<Stream>, is_blocking: bool, before: Option<&Clock>) {
+    fn has_one_more(&self, stream: Stream, is_blocking: bool, before: Option<&Clock>) {
         self.branches.lock().was_forked(self.table(), &stream, before);
         self.parts.lock().members.push(Member::new(stream, is_blocking));
     }
 
     /// The driver has made a stream part of the capture. It is not to be asked whether the stream waits for the legacy default stream.
     fn takes_in_late(&self, stream: &Stream) {
-        let (Some(shared), Some(this)) = (stream.shared(), self.this.upgrade()) else { return };
+        let Some(this) = self.this.upgrade() else { return };
         if !stream.is_default() && !stream.has_begun_capture(Arc::new(Sink(this))) {
             return;
         }
         Counted::new(stream, true, Duration::ZERO).stay();
-        self.has_one_more(shared, true, None);
+        self.has_one_more(stream.clone(), true, None);
     }
 
     fn check_wait(&self, what: Awaited<'_>, mark: &HeldMark<'_>, stream: &Stream) -> Result<(), Error> {
@@ -442,7 +442,7 @@ impl CaptureSink for Capture {
             Captured::Nothing => unsafe { operation.issue(stream, None) }.map(|()| true),
             Captured::Refused(why) => Err(operation.refused(stream, why)),
             Captured::Record(event) => {
-                let event = Arc::clone(event);
+                let event = event.clone();
                 self.share_with_others_if(event.may_be_recorded_by_others())?;
                 // SAFETY: as above.
                 let mut issue = || unsafe { operation.issue(stream, None) };
@@ -454,7 +454,7 @@ impl CaptureSink for Capture {
                 self.capture_plainly("a record", record, stream)
             }
             Captured::Wait(what) => {
-                let event = Arc::clone(what.event);
+                let event = what.event.clone();
                 self.check_wait(what, &event.held_mark(), stream)?;
                 // SAFETY: as above.
                 let issue = || unsafe { operation.issue(stream, None) };
@@ -479,7 +479,7 @@ impl CaptureSink for Capture {
         unsafe { self.capture_after_ends(stream, operation) }
     }
 
-    fn position(&self, stream: &Arc<Stream>) -> Result<Position, Error> {
+    fn position(&self, stream: &Stream) -> Result<Position, Error> {
         let _current = stream.enter_if_default()?;
         self.position_of(stream)
     }
@@ -542,7 +542,7 @@ impl CaptureSink for Capture {
 /// An operation that can be a node, and what is to be remembered of it.
 struct CheckedNode {
     /// The context in which it runs, if that is not the stream's.
-    own: Option<Arc<Context>>,
+    own: Option<Context>,
     parameters: Parameters,
     has_holds: bool,
     /// Whether the parameters are all of it.

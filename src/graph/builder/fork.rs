@@ -29,7 +29,7 @@ impl Builder {
         event.record(&self.stream)?;
         // What was forked and has no work need not be joined.
         streams.iter().try_for_each(|stream| stream.wait_event(&event))?;
-        let forked = |stream: Arc<Stream>| {
+        let forked = |stream: Stream| {
             let phase = Phase::Capturing(Arc::clone(&capture));
             let fork = Self::new(BuilderKind::Forked, self.mode, Of::Builder(stream), None, phase);
             capture.was_forked(&fork.name, &fork.stream);

@@ -65,7 +65,7 @@ impl Builder {
         let node =
             after.goes_on_with(capture.graph.add_conditional_after(&after, condition, kind, bodies)?)?;
         let graphs = node.graphs()?;
-        let body = |(graph, stream): (Graph, Arc<Stream>)| {
+        let body = |(graph, stream): (Graph, Stream)| {
             stream.belongs_to_builder();
             let body = Body { graph, outer: Arc::downgrade(&capture) };
             Self::new(BuilderKind::Body, self.mode, Of::Builder(stream), Some(body), Phase::NotStarted)

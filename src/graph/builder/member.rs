@@ -13,7 +13,7 @@ use std::thread::ThreadId;
 
 /// A stream that became part of a capture. It stays until the capture ends, whoever else holds it.
 pub(super) struct Member {
-    pub(super) stream: Arc<Stream>,
+    pub(super) stream: Stream,
     /// What came last in it when it did.
     from: Vec<CUgraphNode>,
     /// The thread on which it did, if it stands for another stream on each.
@@ -62,7 +62,7 @@ unsafe impl Sync for Member {}
 impl Member {
     /// A stream that the driver has made part of the capture, whatever fails from here on: where it does not tell what the stream goes
     /// on after, all that is in it has to be joined. Its context was told before that the capture has it.
-    pub(super) fn new(stream: Arc<Stream>, is_blocking: bool) -> Self {
+    pub(super) fn new(stream: Stream, is_blocking: bool) -> Self {
         let current = stream.enter_if_default().ok();
         let from = tail(stream.context().table(), &stream).unwrap_or_default();
         drop(current);

@@ -69,7 +69,7 @@ pub struct Builder {
     header: Header,
     kind: BuilderKind,
     mode: CaptureMode,
-    stream: Arc<Stream>,
+    stream: Stream,
     /// Whether nobody else has made the stream: it has the builder's name.
     has_own_stream: bool,
     /// Of a builder for a body: that body.
@@ -82,8 +82,8 @@ object!(Builder: Builder, header);
 
 /// Whose stream a builder captures.
 enum Of<'a> {
-    Builder(Arc<Stream>),
-    Caller(&'a Arc<Stream>),
+    Builder(Stream),
+    Caller(&'a Stream),
 }
 
 impl Builder {
@@ -91,7 +91,7 @@ impl Builder {
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver; the driver's.
-    pub fn create(context: &Arc<Context>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
+    pub fn create(context: &Context, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
         check_driver(context)?;
         let stream = Stream::create(context, &StreamOptions::default())?;
         stream.belongs_to_builder();
@@ -103,7 +103,7 @@ impl Builder {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a default stream;
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver.
-    pub fn create_on(stream: &Arc<Stream>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
+    pub fn create_on(stream: &Stream, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
         check_capturable(stream)?;
         check_driver(stream.context())?;
         Ok(Self::new(BuilderKind::Primary, options.mode, Of::Caller(stream), None, Phase::NotStarted))
@@ -119,7 +119,7 @@ impl Builder {
         let (header, phase) = (Header::new::<Self>(), Mutex::new(phase));
         let (stream, has_own_stream) = match stream {
             Of::Builder(stream) => (stream, true),
-            Of::Caller(stream) => (Arc::clone(stream), false),
+            Of::Caller(stream) => (stream.clone(), false),
         };
         Arc::new(Self {
             header,
@@ -135,7 +135,7 @@ impl Builder {
 
     /// The context of what is captured.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         self.stream.context()
     }
 
@@ -216,9 +216,9 @@ impl Builder {
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) unless the builder captures.
-    pub fn stream(&self) -> Result<Arc<Stream>, Error> {
+    pub fn stream(&self) -> Result<Stream, Error> {
         let captures = self.phase.lock().capture().is_some();
-        if captures { Ok(Arc::clone(&self.stream)) } else { Err(self.no_stream()) }
+        if captures { Ok(self.stream.clone()) } else { Err(self.no_stream()) }
     }
 
     /// Refuses a builder that does not capture, whose stream is stale.
@@ -229,7 +229,7 @@ impl Builder {
 
     /// The stream that it captures while it captures.
     #[cfg(feature = "capi")]
-    pub(crate) fn own_stream(&self) -> &Arc<Stream> {
+    pub(crate) fn own_stream(&self) -> &Stream {
         &self.stream
     }
 

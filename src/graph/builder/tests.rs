@@ -15,8 +15,8 @@ use std::time::Duration;
 
 struct Scene {
     builder: Arc<Builder>,
-    stream: Arc<Stream>,
-    event: Arc<Event>,
+    stream: Stream,
+    event: Event,
     releases: Arc<AtomicU32>,
 }
 
@@ -30,7 +30,7 @@ impl Scene {
         Self { builder, stream, event, releases: Arc::default() }
     }
 
-    fn captured(&self) -> Arc<Stream> {
+    fn captured(&self) -> Stream {
         self.builder.stream().expect("it captures")
     }
 

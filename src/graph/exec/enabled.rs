@@ -13,8 +13,6 @@ use crate::object::error::{Error, Status};
 #[cfg(feature = "capi")]
 use crate::object::handle::Part;
 use crate::op::node::{NodeType, Parameters};
-#[cfg(feature = "capi")]
-use std::sync::Arc;
 
 impl Exec {
     /// Whether a node takes part in launches of the instance.
@@ -52,12 +50,12 @@ impl Exec {
 
     /// The context in which a node runs in this instance, or last ran in the definition if it is not known here.
     #[cfg(feature = "capi")]
-    pub(crate) fn last_context(&self, node: &Node) -> Arc<Context> {
+    pub(crate) fn last_context(&self, node: &Node) -> Context {
         let state = self.state.lock();
         let tree = self.tree.lock();
         let known = self.check_node(node.name()).and_then(|()| node.name().check_there(&tree));
         let context = known.map(|id| self.context_of(&state, id));
-        context.ok().flatten().unwrap_or_else(|| Arc::clone(self.tree.context()))
+        context.ok().flatten().unwrap_or_else(|| self.tree.context().clone())
     }
 
     /// What a handle names, if that is a node of the definition.

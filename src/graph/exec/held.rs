@@ -12,15 +12,14 @@ use crate::object::error::{Error, Status, Subject};
 use crate::op::attachment::{Attachment, Version};
 use crate::op::node::{Hold, Holds, Parameters};
 use std::any::Any;
-use std::sync::Arc;
 
 /// What an instance holds.
 #[derive(Default)]
 pub(super) struct Held {
     /// At least one: the definition's.
-    contexts: Vec<Arc<Context>>,
+    contexts: Vec<Context>,
     /// Others, of which nodes use something, or did.
-    used: Vec<Arc<Context>>,
+    used: Vec<Context>,
     /// What the driver's graphs keep for their nodes, by user objects, which the driver's instance inherits.
     inherited: Vec<Version>,
     /// What the driver keeps for the instance, where only that knows when the instance is not used.
@@ -30,7 +29,7 @@ pub(super) struct Held {
 impl Held {
     /// What an instance of the definition holds, for which the driver keeps this.
     pub(super) fn of(tree: &Tree, state: &State, given: Option<Version>) -> Self {
-        let mut contexts = vec![Arc::clone(tree.context())];
+        let mut contexts = vec![tree.context().clone()];
         state.contexts().iter().for_each(|context| note(&mut contexts, context));
         let mut held =
             Self { contexts, used: Vec::new(), inherited: Vec::new(), given: given.into_iter().collect() };
@@ -67,7 +66,7 @@ impl Held {
     }
 
     /// All contexts in which something of the instance may run.
-    pub(super) fn contexts(&self) -> &[Arc<Context>] {
+    pub(super) fn contexts(&self) -> &[Context] {
         &self.contexts
     }
 
@@ -82,7 +81,7 @@ impl Held {
     }
 
     /// A node of the instance runs in this context from now on.
-    pub(super) fn runs_in(&mut self, context: &Arc<Context>) {
+    pub(super) fn runs_in(&mut self, context: &Context) {
         note(&mut self.contexts, context);
     }
 
@@ -96,7 +95,7 @@ impl Held {
                 note(contexts, context);
                 return;
             }
-            if !contexts.iter().any(|known| Arc::ptr_eq(known, context)) {
+            if !contexts.iter().any(|known| known == context) {
                 note(used, context);
             }
         });
@@ -105,13 +104,13 @@ impl Held {
     /// One of the contexts of which nodes use something, or did, that is gone. Driver 580 crashes at a launch that uses memory of such a context
     /// (measured).
     #[inline]
-    pub(super) fn used_and_gone(&self) -> Option<Arc<Context>> {
+    pub(super) fn used_and_gone(&self) -> Option<Context> {
         if self.used.is_empty() { None } else { self.used.iter().find(|context| context.is_gone()).cloned() }
     }
 
     /// Nothing of the context is used any more.
-    pub(super) fn uses_no_more(&mut self, context: &Arc<Context>) {
-        self.used.retain(|known| !Arc::ptr_eq(known, context));
+    pub(super) fn uses_no_more(&mut self, context: &Context) {
+        self.used.retain(|known| known != context);
     }
 
     /// Refuses a call about an instance one of whose contexts is gone.
@@ -141,9 +140,9 @@ impl Held {
     /// The same for a launch in a stream, whose own context the caller has looked at: only of others is the driver asked, so that a launch costs
     /// no further call where all is in one context.
     #[inline]
-    pub(super) fn check_launched(&self, of_stream: &Arc<Context>, object: &dyn Subject) -> Result<(), Error> {
+    pub(super) fn check_launched(&self, of_stream: &Context, object: &dyn Subject) -> Result<(), Error> {
         for context in &self.contexts {
-            match Arc::ptr_eq(context, of_stream) {
+            match context == of_stream {
                 true => context.check_there(object)?,
                 false => context.check_still_there(object)?,
             }

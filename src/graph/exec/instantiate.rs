@@ -225,7 +225,7 @@ impl Graph {
             }
             InstantiateFailure { error, reason, node }
         })?;
-        Ok(Exec::new(tree, raw, *options, instance, (contents, held), upload.and_then(Stream::shared)))
+        Ok(Exec::new(tree, raw, *options, instance, (contents, held), upload.cloned()))
     }
 
     pub(super) fn check_root(&self) -> Result<(), Error> {

@@ -35,13 +35,13 @@ type Marks = SmallVec<[Mark; 1]>;
 enum Mark {
     /// In this stream, which nobody else reaches: an event that is recorded when somebody has to know. Also in one that others reach, where
     /// the event right after the launch failed: it is the library's own, and stays while it is held here.
-    InStream(Arc<Stream>),
+    InStream(Stream),
     /// An event that was recorded right after it.
     Recorded(Recorded),
     /// It was done when this went.
     Earlier(Arc<Retired>),
     /// Nothing: the driver did not record an event in the context, or recorded it in a capture.
-    Unknown(Arc<Context>),
+    Unknown(Context),
 }
 
 /// What was launched before, to be dropped when no lock is held.
@@ -58,7 +58,7 @@ impl Recorded {
     /// Records an event in a stream that others may reach, whose context is current if it is a default stream. If the driver refuses that, a
     /// second one is tried: without any, nobody may ever be able to tell.
     #[cold]
-    fn first(stream: &Arc<Stream>) -> Mark {
+    fn first(stream: &Stream) -> Mark {
         let again = |error| {
             failed(stream, error);
             Self::new(stream)
@@ -83,20 +83,18 @@ impl Recorded {
 
     fn is_in(&self, stream: &Stream) -> bool {
         let is_thread = self.thread.is_none_or(|thread| thread == ThreadId::current());
-        self.stream == stream.raw().handle().addr()
-            && is_thread
-            && Arc::ptr_eq(self.event.context(), stream.context())
+        self.stream == stream.raw().handle().addr() && is_thread && self.event.context() == stream.context()
     }
 }
 
 /// What tells where the driver recorded no event. A stream of others may be gone before it is asked again, and a default one is another on each
 /// thread, or cannot be asked beside captures.
 #[cold]
-fn unrecorded(stream: &Arc<Stream>, error: CallError) -> Mark {
+fn unrecorded(stream: &Stream, error: CallError) -> Mark {
     failed(stream, error);
     match stream.kind() {
-        StreamKind::Created => Mark::InStream(Arc::clone(stream)),
-        _ => Mark::Unknown(Arc::clone(stream.context())),
+        StreamKind::Created => Mark::InStream(stream.clone()),
+        _ => Mark::Unknown(stream.context().clone()),
     }
 }
 
@@ -120,17 +118,15 @@ impl Launches {
 
     /// It was launched in this stream, and `keeps` something that it uses. What was to be told before comes back, to go outside of the lock.
     #[inline]
-    pub(super) fn was_launched(&mut self, stream: &Arc<Stream>, keeps: bool) -> Option<Before> {
+    pub(super) fn was_launched(&mut self, stream: &Stream, keeps: bool) -> Option<Before> {
         if self.by_others {
             return None;
         }
         self.retired = None;
         match self.marks.as_mut_slice() {
-            [Mark::InStream(last)] if keeps && Arc::ptr_eq(last, stream) && stream.is_ours_alone() => None,
+            [Mark::InStream(last)] if keeps && last == stream && stream.is_ours_alone() => None,
             [Mark::Recorded(last)]
-                if keeps
-                    && Arc::ptr_eq(last.event.context(), stream.context())
-                    && !stream.is_ours_alone() =>
+                if keeps && last.event.context() == stream.context() && !stream.is_ours_alone() =>
             {
                 match last.again(stream) {
                     Ok(()) => None,
@@ -151,12 +147,12 @@ impl Launches {
 
     /// Something may run in this stream beside what was launched before: an upload, or what came of a launch that failed.
     #[cold]
-    pub(super) fn may_run_in(&mut self, stream: &Arc<Stream>, keeps: bool) {
+    pub(super) fn may_run_in(&mut self, stream: &Stream, keeps: bool) {
         if self.by_others || !keeps {
             return;
         }
         self.retired = None;
-        let is_known = |mark: &Mark| matches!(mark, Mark::InStream(known) if Arc::ptr_eq(known, stream));
+        let is_known = |mark: &Mark| matches!(mark, Mark::InStream(known) if known == stream);
         if stream.is_ours_alone() && self.marks.iter().any(is_known) {
             return;
         }
@@ -171,7 +167,7 @@ impl Launches {
 
     /// Lets go of what only the launches until now use, when they are done: one event and one question serve all that is retired between
     /// two launches. If nobody can tell when they are done it comes back.
-    pub(super) fn retire(&mut self, leaving: Leaving, contexts: &[Arc<Context>]) -> Leaving {
+    pub(super) fn retire(&mut self, leaving: Leaving, contexts: &[Context]) -> Leaving {
         if leaving.is_empty() || self.by_others {
             return leaving;
         }
@@ -231,7 +227,7 @@ impl Launches {
 
     /// The instance is gone: lets go of all that it kept, when its launches are done. What nobody can tell of is leaked, counted and logged;
     /// of what others launch it is the caller's duty.
-    pub(super) fn end(mut self, leaving: Leaving, contexts: &[Arc<Context>], exec: &dyn Subject) {
+    pub(super) fn end(mut self, leaving: Leaving, contexts: &[Context], exec: &dyn Subject) {
         let driver = contexts.first().map(|context| context.driver().clone());
         let left = self.retire(leaving, contexts);
         if left.is_empty() {
@@ -249,8 +245,8 @@ impl Launches {
 
 impl Mark {
     /// For what was just enqueued in a stream.
-    fn of(stream: &Arc<Stream>) -> Self {
-        if stream.is_ours_alone() { Self::InStream(Arc::clone(stream)) } else { Recorded::first(stream) }
+    fn of(stream: &Stream) -> Self {
+        if stream.is_ours_alone() { Self::InStream(stream.clone()) } else { Recorded::first(stream) }
     }
 
     /// Finds out whether its event tells of nothing, because it was recorded in a capture.
@@ -259,7 +255,7 @@ impl Mark {
         let context = event.context();
         // Of a context that is gone nothing is asked.
         if !nothing_runs(context) && !event.tells_of_work() {
-            *self = Self::Unknown(Arc::clone(context));
+            *self = Self::Unknown(context.clone());
         }
     }
 }

@@ -175,7 +175,7 @@ impl Exec {
         options: ExecOptions,
         instance: Arc<Instance>,
         (contents, held): (Contents, Held),
-        uploaded: Option<Arc<Stream>>,
+        uploaded: Option<Stream>,
     ) -> Arc<Self> {
         let mut launches = Launches::new(options.is_launched_by_others());
         let keeps = contents.keeps();
@@ -203,7 +203,7 @@ impl Exec {
 
     /// The context of the definition.
     #[must_use]
-    pub fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Context {
         self.tree.context()
     }
 
@@ -253,7 +253,7 @@ impl Exec {
     /// since a node waits for an event that a capture under way has recorded, and for memory that is not there any more, where graphs are checked ([`OpenOptions::check_graphs`](crate::driver::OpenOptions::check_graphs)); the
     /// driver's, also for memory that the launch before allocated and nobody freed.
     #[inline]
-    pub unsafe fn launch(&self, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub unsafe fn launch(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
         let _current = stream.enter_uncaptured(NOT_CAPTURED)?;
         let mut state = self.state.lock();
@@ -323,9 +323,7 @@ impl Exec {
         let Some(raw) = &state.raw else { return Err(self.gone()) };
         let uploaded = raw.upload(stream.raw().handle());
         let keeps = state.keeps;
-        if let Some(stream) = stream.shared() {
-            state.launches.may_run_in(&stream, keeps);
-        }
+        state.launches.may_run_in(stream, keeps);
         uploaded.map_err(|error| self.failed(error))
     }
 
@@ -407,7 +405,7 @@ impl Exec {
     }
 
     #[cold]
-    fn check_used_of(&self, state: &mut State, context: Arc<Context>) -> Result<(), Error> {
+    fn check_used_of(&self, state: &mut State, context: Context) -> Result<(), Error> {
         let mut gone = Some(context);
         while let Some(context) = gone {
             if self.uses_of(state, &context) {
@@ -420,11 +418,11 @@ impl Exec {
     }
 
     /// Whether a node of the instance uses something of the context, as far as that is known.
-    fn uses_of(&self, state: &State, context: &Arc<Context>) -> bool {
+    fn uses_of(&self, state: &State, context: &Context) -> bool {
         let tree = self.tree.lock();
         let of_parameters = |parameters: &Parameters| {
             let mut is_used = false;
-            parameters.each_context(|of| is_used |= Arc::ptr_eq(of, context));
+            parameters.each_context(|of| is_used |= of == context);
             is_used
         };
         if tree.root().is_none() {

@@ -27,7 +27,7 @@ pub(super) struct Source {
     outline: Arc<Outline>,
     contents: Contents,
     /// The context in which they run, unless they name another.
-    context: Arc<Context>,
+    context: Context,
 }
 
 impl Source {
@@ -54,7 +54,7 @@ impl Source {
                 (record.parameters, record.is_ours) = (told, true);
             }
         }
-        Ok(Self { outline, contents, context: Arc::clone(tree.context()) })
+        Ok(Self { outline, contents, context: tree.context().clone() })
     }
 
     /// What the nodes of an instance do that was updated from these, if its own nodes are `own`; `None` if nobody can tell.
@@ -63,13 +63,13 @@ impl Source {
         own: &Outline,
         now: &Contents,
         instance: &Instance,
-        context: &Arc<Context>,
+        context: &Context,
     ) -> Option<Contents> {
         if !are_those_of(own, instance) || self.outline.is_uncertain || !own.has_shape_of(&self.outline) {
             return None;
         }
         let is_all = own.len() == now.count() && own.len() == self.contents.count();
-        if is_all && Arc::ptr_eq(context, &self.context) && own.has_places_of(&self.outline) {
+        if is_all && *context == self.context && own.has_places_of(&self.outline) {
             // Two graphs that were built in the same way have the same nodes in the same places.
             return Some(self.contents);
         }

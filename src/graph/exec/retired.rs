@@ -15,7 +15,7 @@ impl Retired {
     /// Goes when all of this is done, which the worker asks; `contexts` are all in which something may run.
     pub(super) fn after(
         mut waits: SmallVec<[Wait; 1]>,
-        contexts: Vec<Arc<Context>>,
+        contexts: Vec<Context>,
         leaving: Leaving,
     ) -> Arc<Self> {
         let retired = Arc::new(Self(Together::of(leaving)));
@@ -58,27 +58,27 @@ pub(super) enum Wait {
     /// What was recorded there. Whoever waits for it has it alone: recorded again, it would tell of later work.
     Event(OwnEvent),
     /// What the stream has, of which no event tells yet: it is being captured, or the driver failed. Once it records one, by that.
-    Stream(Arc<Stream>),
+    Stream(Stream),
     /// What was retired earlier.
     Earlier(Arc<Retired>),
 }
 
 impl Wait {
     /// For what the stream has by now; `None` if nothing runs there any more. It is there as long as its object is.
-    pub(super) fn in_stream(stream: &Arc<Stream>) -> Option<Self> {
+    pub(super) fn in_stream(stream: &Stream) -> Option<Self> {
         if nothing_runs(stream.context()) {
             return None;
         }
         match recorded(stream) {
             Some(event) => Some(Self::Event(event)),
             None if stream.context().lost().is_some() => None,
-            None => Some(Self::Stream(Arc::clone(stream))),
+            None => Some(Self::Stream(stream.clone())),
         }
     }
 
     /// Whether it is done. After an error of the device, or a reset, nothing runs any more in that context; in all `contexts` of the
     /// instance it is for the driver to tell.
-    pub(super) fn is_over(&mut self, contexts: &[Arc<Context>]) -> bool {
+    pub(super) fn is_over(&mut self, contexts: &[Context]) -> bool {
         match self {
             Self::Event(event) => {
                 let context = event.context();
@@ -104,7 +104,7 @@ impl Wait {
 }
 
 /// An event that is recorded in the stream now, unless that is being captured, or the driver fails.
-fn recorded(stream: &Arc<Stream>) -> Option<OwnEvent> {
+fn recorded(stream: &Stream) -> Option<OwnEvent> {
     let recorded = OwnEvent::of(stream.context())
         .and_then(|event| stream.record_own(&event).map(|is_told| is_told.then_some(event)));
     recorded.unwrap_or_else(|error| {
@@ -115,8 +115,8 @@ fn recorded(stream: &Arc<Stream>) -> Option<OwnEvent> {
 
 /// An error may say that nothing runs in the context any more. Any other is no answer.
 #[cold]
-pub(super) fn note(context: &Arc<Context>, error: crate::driver::CallError) {
-    let _ = context.failed(error, context.as_ref());
+pub(super) fn note(context: &Context, error: crate::driver::CallError) {
+    let _ = context.failed(error, context);
 }
 
 /// Whether nothing runs there any more: not after an error of the device, and not where it was reset.
@@ -126,6 +126,6 @@ pub(super) fn nothing_runs(context: &Context) -> bool {
 
 /// Whether no work goes on in a context in which nodes ran when their stream's context was lost. For the worker, as [`Wait::is_over`] is, whose
 /// questions disturb no capture.
-fn is_idle(context: &Arc<Context>) -> bool {
+fn is_idle(context: &Context) -> bool {
     nothing_runs(context) || Stream::legacy(context).query().unwrap_or_else(|_| nothing_runs(context))
 }

@@ -1,7 +1,7 @@
 //! Single nodes are changed, in one instance only.
 
 use super::{Exec, State};
-use crate::context::Context;
+use crate::context::{Context, ContextObject};
 use crate::driver::CallError;
 use crate::driver::calls::context::Current;
 use crate::driver::calls::graph::exec::RawExec;
@@ -14,6 +14,7 @@ use crate::graph::node_name::NodeName;
 use crate::graph::state::name;
 use crate::graph::{Node, condition, read, restriction};
 use crate::object::error::{Error, Status};
+use crate::object::handle::Shared as _;
 use crate::op::ConditionOperand;
 use crate::op::node::{HandedOver, Holds, NodeChange, Parameters};
 use std::sync::Arc;
@@ -137,7 +138,7 @@ impl Exec {
     }
 
     /// The context in which a node runs in this instance; `None` for that of the definition.
-    pub(super) fn context_of(&self, state: &State, id: NodeId) -> Option<Arc<Context>> {
+    pub(super) fn context_of(&self, state: &State, id: NodeId) -> Option<Context> {
         state.contents.get(id)?.context.clone()
     }
 
@@ -171,7 +172,7 @@ impl Exec {
         let Some(record) = state.contents.get_mut(id) else { return Ok(None) };
         (record.is_ours, record.is_known) = (true, true);
         if is_named {
-            record.context = context.clone().filter(|context| !Arc::ptr_eq(context, self.tree.context()));
+            record.context = context.clone().filter(|context| context != self.tree.context());
         }
         // A value keeps nothing; what was kept for the one before goes.
         let has_owners = |holds| record.parameters.has_values_of_owners(holds);
@@ -200,7 +201,7 @@ impl Exec {
         tree: &definition::State,
         id: NodeId,
         change: &mut C,
-        at: &Arc<Context>,
+        at: &Context,
     ) -> Result<bool, Error> {
         self.find_out(state, tree, id, change.is_whole())?;
         let State { raw: Some(raw), contents, held, .. } = state else { return Err(self.gone()) };
@@ -289,7 +290,7 @@ impl Exec {
 pub(super) struct Setting<'a> {
     exec: &'a RawExec,
     /// Which context was entered last.
-    at: *const Context,
+    at: *const ContextObject,
     current: Option<Current>,
 }
 
@@ -308,9 +309,9 @@ impl<'a> Setting<'a> {
         at: &Context,
     ) -> Result<(), CallError> {
         // Driver 580 crashes on kernels where no context is current (measured).
-        if matches!(parameters, Parameters::Kernel(_)) && !std::ptr::eq(self.at, at) {
+        if matches!(parameters, Parameters::Kernel(_)) && self.at != Arc::as_ptr(at.object()) {
             (self.current, self.at) = (None, std::ptr::null());
-            (self.current, self.at) = (Some(at.entered()?), at);
+            (self.current, self.at) = (Some(at.entered()?), Arc::as_ptr(at.object()));
         }
         // SAFETY: as the caller vouches.
         unsafe {

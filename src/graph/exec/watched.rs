@@ -12,7 +12,6 @@ use crate::graph::definition::{self, Tree};
 use crate::graph::ids::NodeId;
 use crate::op::node::{Parameters, Use};
 use crate::pointer::{DevicePointer, PointerAttributes};
-use std::sync::Arc;
 
 /// The memory that the nodes of an instance use.
 #[derive(Default)]
@@ -26,7 +25,7 @@ pub(super) struct Watch {
     /// By these a node is told from a later one, which the definition lists under the same number.
     pub(super) number: u32,
     pub(super) name: String,
-    at: Arc<Context>,
+    at: Context,
     uses: Vec<(Use, u64, Allocation)>,
 }
 
@@ -52,13 +51,7 @@ impl Allocation {
 }
 
 impl Watch {
-    fn of(
-        tree: &Tree,
-        state: &definition::State,
-        id: NodeId,
-        parameters: &Parameters,
-        at: Arc<Context>,
-    ) -> Self {
+    fn of(tree: &Tree, state: &definition::State, id: NodeId, parameters: &Parameters, at: Context) -> Self {
         let node = state.node(id);
         let mut uses = Vec::new();
         parameters.each_address(|usage, address| {
@@ -102,7 +95,7 @@ impl Watched {
         state: &definition::State,
         id: NodeId,
         parameters: &Parameters,
-        at: Arc<Context>,
+        at: Context,
     ) {
         *self.nodes.place(id) = Some(Watch::of(tree, state, id, parameters, at));
     }

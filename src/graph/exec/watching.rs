@@ -5,7 +5,6 @@ use super::{Exec, State};
 use crate::graph::definition::{self};
 use crate::graph::ids::NodeId;
 use crate::object::error::{Error, Status};
-use std::sync::Arc;
 
 impl Exec {
     /// Asks for the memory of these nodes, if anybody wants to know.
@@ -26,7 +25,7 @@ impl Exec {
         let Some(mut watched) = state.watched.take() else { return };
         for id in nodes {
             let context = self.context_of(state, id);
-            let at = context.unwrap_or_else(|| Arc::clone(self.tree.context()));
+            let at = context.unwrap_or_else(|| self.tree.context().clone());
             let noted = self.now(state, tree, id, |now| watched.note(&self.tree, tree, id, now, at));
             if noted.is_err() {
                 watched.nodes.remove(id);

@@ -7,7 +7,6 @@ use crate::feature::Feature;
 use crate::object::callback;
 use crate::object::descriptor;
 use crate::object::error::{Error, Status};
-use std::sync::Arc;
 
 impl Buffer {
     /// A dma-buf of a part of the buffer, for a driver of another device: a new file descriptor, which the caller closes. Both ends of the
@@ -26,7 +25,7 @@ impl Buffer {
                 "{device} offers no dma-buf of its memory (attribute 124, DMA_BUF_SUPPORTED): that needs CUDA 11.7, Linux and a device \
                  that has it; use a driver module of the adapter's (nvidia-peermem), or copy through the host"
             );
-            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref()));
+            return Err(Error::new(Status::UNSUPPORTED, refusal).about(&device));
         }
         self.check_pages(offset, bytes)?;
         let at = self.pointer().0 + offset as u64;
@@ -78,7 +77,7 @@ impl Buffer {
     }
 
     /// The device whose memory it is.
-    fn device_of_memory(&self, what: &str) -> Result<Arc<Device>, Error> {
+    fn device_of_memory(&self, what: &str) -> Result<Device, Error> {
         let properties = self.properties()?;
         match properties.device.filter(|_| !properties.managed) {
             Some(ordinal) => Device::get(self.driver(), ordinal),

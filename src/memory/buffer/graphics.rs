@@ -16,7 +16,7 @@ impl Graphics {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) if it is mapped, for an image, and for a stream that is being captured;
     /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) for a stream of another driver; the driver's.
-    pub fn map(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<Arc<Buffer>, Error> {
+    pub fn map(self: &Arc<Self>, stream: &Stream) -> Result<Arc<Buffer>, Error> {
         if self.is_image() {
             return Err(self.refused("is an image, which has no address; map it as an array"));
         }
@@ -31,20 +31,13 @@ impl Graphics {
             keeper: Keeper::Buffer,
         };
         let home = Home::Graphics(mapping);
-        Ok(Buffer::new(
-            Some(self.driver()),
-            DevicePointer(pointer),
-            bytes,
-            known,
-            home,
-            Some(Arc::clone(stream)),
-        ))
+        Ok(Buffer::new(Some(self.driver()), DevicePointer(pointer), bytes, known, home, Some(stream.clone())))
     }
 }
 
 impl Buffer {
     /// The context of the memory, while it is that of a buffer of OpenGL.
-    pub(super) fn context_of_graphics(&self) -> Option<&Arc<Context>> {
+    pub(super) fn context_of_graphics(&self) -> Option<&Context> {
         match self.home() {
             Home::Graphics(mapping) => Some(mapping.graphics().context()),
             _ => None,

@@ -18,7 +18,7 @@ pub(super) struct Known {
     /// The device whose memory it is, if it is one's alone.
     pub(super) device: Option<i32>,
     /// The context in which it was allocated, with which it is destroyed.
-    pub(super) origin: Option<Arc<Context>>,
+    pub(super) origin: Option<Context>,
     /// Whether it was allocated elsewhere, perhaps in another context than what is taken for its origin.
     pub(super) is_taken_in: bool,
     /// What operations keep for it.
@@ -46,18 +46,14 @@ impl Keeper {
 }
 
 /// The number of the capture in which the stream is; 0 if it is not known to be in one.
-pub(super) fn capture_of(stream: Option<&Arc<Stream>>) -> u64 {
+pub(super) fn capture_of(stream: Option<&Stream>) -> u64 {
     let under = stream.and_then(|stream| under(stream).ok().flatten());
     under.map_or(0, |under| under.capture)
 }
 
 impl Known {
     /// Memory of a resource, allocated in the order of the stream if there is one.
-    pub(super) fn of_resource(
-        resource: &Resource,
-        pointer: DevicePointer,
-        stream: Option<&Arc<Stream>>,
-    ) -> Self {
+    pub(super) fn of_resource(resource: &Resource, pointer: DevicePointer, stream: Option<&Stream>) -> Self {
         let properties = resource.properties();
         let of_stream = || stream.filter(|_| properties.stream_ordered).map(|stream| stream.context());
         Self {

@@ -90,7 +90,7 @@ impl Buffer {
     pub fn create(
         resource: &Arc<Resource>,
         bytes: usize,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
     ) -> Result<Arc<Self>, Error> {
         callback::check_allowed()?;
         Self::create_from(Arc::clone(resource), bytes, stream.cloned())
@@ -101,7 +101,7 @@ impl Buffer {
     pub(crate) fn create_from(
         resource: Arc<Resource>,
         bytes: usize,
-        stream: Option<Arc<Stream>>,
+        stream: Option<Stream>,
     ) -> Result<Arc<Self>, Error> {
         let bytes = resource.rounded(bytes)?;
         let pointer = resource.allocate_outside(bytes, stream.as_ref())?;
@@ -117,7 +117,7 @@ impl Buffer {
         bytes: usize,
         known: Known,
         home: Home,
-        stream: Option<Arc<Stream>>,
+        stream: Option<Stream>,
     ) -> Arc<Self> {
         arc_of(|| Self {
             header: Header::new::<Self>(),
@@ -144,7 +144,7 @@ impl Buffer {
     #[cfg(feature = "capi")]
     #[inline]
     pub(crate) fn address_in(&self, at: &Context) -> Option<u64> {
-        let is_there = self.known.origin.as_ref().is_some_and(|origin| std::ptr::eq(Arc::as_ptr(origin), at))
+        let is_there = self.known.origin.as_ref().is_some_and(|origin| origin == at)
             && matches!(self.known.keeper, Keeper::Buffer);
         is_there.then_some(self.pointer.0)
     }
@@ -213,9 +213,9 @@ impl Buffer {
 
     /// The context in which the memory was allocated, or else that of its deallocation stream; `None` if it has neither.
     #[must_use]
-    pub fn context(&self) -> Option<Arc<Context>> {
+    pub fn context(&self) -> Option<Context> {
         let of_resource = self.resource().and_then(|resource| resource.context().cloned());
-        of_resource.or_else(|| self.stream().map(|stream| Arc::clone(stream.context())))
+        of_resource.or_else(|| self.stream().map(|stream| stream.context().clone()))
     }
 
     /// What may be done with the memory: as the resource says, or else the driver. Of memory without a resource nothing
@@ -272,8 +272,8 @@ impl Buffer {
 
     /// The deallocation stream; `None` if there is none.
     #[must_use]
-    pub fn stream(&self) -> Option<Arc<Stream>> {
-        self.order.lock().as_ref().map(|order| Arc::clone(order.stream()))
+    pub fn stream(&self) -> Option<Stream> {
+        self.order.lock().as_ref().map(|order| order.stream().clone())
     }
 
     /// Sets the deallocation stream. For memory that is not stream-ordered it is the stream that is waited for before the
@@ -281,10 +281,10 @@ impl Buffer {
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] for a stream of another driver; the error of its context, if that is gone.
-    pub fn set_stream(&self, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub fn set_stream(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
-        stream.context().check_there(stream.as_ref())?;
-        self.record(Order::of(Arc::clone(stream)));
+        stream.context().check_there(stream)?;
+        self.record(Order::of(stream.clone()));
         Ok(())
     }
 
@@ -308,7 +308,7 @@ impl Buffer {
     /// # Errors
     /// As for [`destroy`](Self::destroy) and [`set_stream`](Self::set_stream); of the latter, the hold is ended as
     /// [`destroy`](Self::destroy) would.
-    pub fn destroy_on(buffer: Arc<Self>, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub fn destroy_on(buffer: Arc<Self>, stream: &Stream) -> Result<(), Error> {
         callback::check_allowed()?;
         let standing = buffer.check_destroy(Some(stream), 1)?;
         buffer.set_stream(stream)?;
@@ -318,7 +318,7 @@ impl Buffer {
     /// Refuses to end an owning handle when the memory could not be freed then; `holds` are those that end with it.
     pub(crate) fn check_destroy(
         self: &Arc<Self>,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
         holds: usize,
     ) -> Result<Standing, Error> {
         let (recorded, is_named) = (self.order.lock().clone(), stream.is_some());
@@ -394,9 +394,9 @@ impl Buffer {
     }
 
     /// Makes a stream wait for the work after which the memory may be freed, as it is recorded.
-    pub(crate) fn wait_in(&self, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub(crate) fn wait_in(&self, stream: &Stream) -> Result<(), Error> {
         let recorded = self.order.lock().clone();
-        match recorded.filter(|order| !Arc::ptr_eq(order.stream(), stream)) {
+        match recorded.filter(|order| order.stream() != stream) {
             Some(order) => order.wait_in(stream),
             None => Ok(()),
         }
@@ -423,7 +423,7 @@ impl Operand for Buffer {
         self.driver()
     }
 
-    fn context(&self) -> Option<&Arc<Context>> {
+    fn context(&self) -> Option<&Context> {
         self.known.origin.as_ref().or_else(|| self.context_of_graphics())
     }
 

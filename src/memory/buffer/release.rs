@@ -68,7 +68,7 @@ impl native::OfDriver for Remains {
 struct Remains {
     resource: Arc<Resource>,
     order: Option<Order>,
-    origin: Option<Arc<Context>>,
+    origin: Option<Context>,
     /// Whether the memory may be of another context.
     is_taken_in: bool,
     block: Block,

@@ -68,7 +68,7 @@ impl Buffer {
     pub unsafe fn import(
         resource: &Arc<Resource>,
         descriptor: &[u8],
-        stream: &Arc<Stream>,
+        stream: &Stream,
     ) -> Result<Arc<Self>, Error> {
         descriptor::check_allowed(resource.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Buffer)?;
@@ -83,7 +83,7 @@ impl Buffer {
         })?;
         let known = Known::of_resource(resource, pointer, Some(stream));
         let home = Home::Resource(Arc::clone(resource));
-        Ok(Self::new(None, pointer, bytes, known, home, Some(Arc::clone(stream))))
+        Ok(Self::new(None, pointer, bytes, known, home, Some(stream.clone())))
     }
 
     /// Another process's memory that is no pool's, in a context of its device. A stream is waited for before the memory is closed; without
@@ -95,9 +95,9 @@ impl Buffer {
     /// # Errors
     /// As for [`import`](Self::import).
     pub unsafe fn open(
-        context: &Arc<Context>,
+        context: &Context,
         descriptor: &[u8],
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
     ) -> Result<Arc<Self>, Error> {
         descriptor::check_allowed(context.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Memory)?;
@@ -107,7 +107,7 @@ impl Buffer {
                 "the memory is of the device with UUID {}, and {context} is of another one; open it in a context of its own device",
                 hexadecimal(&descriptor.device)
             );
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(context.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(context));
         }
         let resource = Resource::opened(context);
         resource.check_stream(stream)?;

@@ -55,7 +55,7 @@ impl Buffer {
     /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for a stream that is being
     /// captured, if it sleeps, and if another buffer has its memory, too, because one of them grew from the other;
     /// [`Status::OUT_OF_MEMORY`] if the host has no room for the contents; that of the stream's work.
-    pub fn sleep(self: &Arc<Self>, stream: &Arc<Stream>, contents: Contents) -> Result<(), Error> {
+    pub fn sleep(self: &Arc<Self>, stream: &Stream, contents: Contents) -> Result<(), Error> {
         let resource = self.prepared("sleeps", stream)?;
         let about = |failure: Error| failure.about(&**self);
         resource.check_may_sleep(self.extent()).map_err(about)?;
@@ -78,7 +78,7 @@ impl Buffer {
     ///
     /// # Errors
     /// As [`sleep`](Self::sleep), and `CUDA_ERROR_OUT_OF_MEMORY` (2): it sleeps as before then.
-    pub fn wake(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub fn wake(self: &Arc<Self>, stream: &Stream) -> Result<(), Error> {
         let resource = self.prepared("wakes", stream)?;
         let about = |failure: Error| failure.about(&**self);
         let Some(kept) = resource.wake(self.extent()).map_err(about)? else { return Ok(()) };
@@ -135,7 +135,7 @@ impl Buffer {
     pub fn import_parts(
         resource: &Arc<Resource>,
         parts: &[(i32, &[u8])],
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
     ) -> Result<Arc<Self>, Error> {
         descriptor::check_allowed(resource.driver())?;
         resource.check_stream(stream)?;
@@ -181,11 +181,11 @@ impl Buffer {
     }
 
     /// What sleeping and waking begin with.
-    fn prepared(&self, what: &str, stream: &Arc<Stream>) -> Result<&Arc<Resource>, Error> {
+    fn prepared(&self, what: &str, stream: &Stream) -> Result<&Arc<Resource>, Error> {
         callback::check_allowed()?;
         let resource = self.virtual_resource(what)?;
         stream.same_driver(self.driver(), self)?;
-        stream.context().check_there(stream.as_ref())?;
+        stream.context().check_there(stream)?;
         if stream.is_capturing()? {
             stream.check_not_capturing(
                 "sleep and wake are synchronous; pass a stream that is not being captured",

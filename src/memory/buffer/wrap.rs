@@ -54,7 +54,7 @@ impl Buffer {
         pointer: DevicePointer,
         bytes: usize,
         home: Home,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
     ) -> Result<Arc<Self>, (Error, Home)> {
         let recorded = recorded(driver, pointer, bytes, &home, stream);
         let found = recorded.and_then(|recorded| Ok((recorded, known(driver, pointer, &home, stream)?)));
@@ -71,7 +71,7 @@ fn known(
     driver: &Driver,
     pointer: DevicePointer,
     home: &Home,
-    stream: Option<&Arc<Stream>>,
+    stream: Option<&Stream>,
 ) -> Result<Known, Error> {
     match home {
         Home::Resource(resource) => {
@@ -87,13 +87,13 @@ fn recorded<'a>(
     pointer: DevicePointer,
     bytes: usize,
     home: &Home,
-    stream: Option<&'a Arc<Stream>>,
-) -> Result<Option<&'a Arc<Stream>>, Error> {
+    stream: Option<&'a Stream>,
+) -> Result<Option<&'a Stream>, Error> {
     if bytes != 0 {
         check_range("memory to wrap", pointer.0, bytes as u64)?;
     }
     let Home::Resource(resource) = home else {
-        return stream.map_or(Ok(None), |stream| stream.same_driver(driver, stream.as_ref()).map(|()| None));
+        return stream.map_or(Ok(None), |stream| stream.same_driver(driver, stream).map(|()| None));
     };
     if resource.driver() != driver {
         let refusal = format!("{resource} belongs to another driver");

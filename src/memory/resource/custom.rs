@@ -4,7 +4,6 @@ use super::Properties;
 use crate::memory::DevicePointer;
 use crate::object::error::Error;
 use crate::stream::Stream;
-use std::sync::Arc;
 
 /// What a resource of the caller's own does. Dropping it is the last that happens to it, when the resource and all its
 /// buffers are gone.
@@ -23,12 +22,12 @@ pub unsafe trait Allocator: Send + Sync {
     ///
     /// # Errors
     /// Its own.
-    fn allocate(&self, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<DevicePointer, Error>;
+    fn allocate(&self, bytes: usize, stream: Option<&Stream>) -> Result<DevicePointer, Error>;
 
     /// Frees memory that was allocated here or wrapped as such, exactly once. A stream-ordered allocator always has a stream,
     /// in whose order the memory goes. Another one has that for which the library has waited already, if there was one.
     ///
     /// # Errors
     /// Its own. The memory is taken to be leaked.
-    fn free(&self, pointer: DevicePointer, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<(), Error>;
+    fn free(&self, pointer: DevicePointer, bytes: usize, stream: Option<&Stream>) -> Result<(), Error>;
 }

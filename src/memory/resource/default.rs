@@ -13,7 +13,7 @@ impl Device {
     ///
     /// # Errors
     /// As for [`Resource::device_pool`].
-    pub fn resource(self: &Arc<Self>) -> Result<Arc<Resource>, Error> {
+    pub fn resource(&self) -> Result<Arc<Resource>, Error> {
         if let Some(set) = self.resource_slot().get() {
             return Ok(set);
         }
@@ -59,11 +59,7 @@ impl Device {
     ///
     /// # Errors
     /// As for [`Buffer::create`].
-    pub fn allocate(
-        self: &Arc<Self>,
-        bytes: usize,
-        stream: Option<&Arc<Stream>>,
-    ) -> Result<Arc<Buffer>, Error> {
+    pub fn allocate(&self, bytes: usize, stream: Option<&Stream>) -> Result<Arc<Buffer>, Error> {
         Buffer::create(&self.resource()?, bytes, stream)
     }
 }

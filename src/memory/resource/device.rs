@@ -5,18 +5,17 @@ use crate::driver::calls::memory::allocation::RawMemory;
 use crate::memory::DevicePointer;
 use crate::memory::device::DeviceMemory;
 use crate::object::error::{Error, Subject};
-use std::sync::Arc;
 
 pub(super) struct Synchronous {
-    context: Arc<Context>,
+    context: Context,
 }
 
 impl Synchronous {
-    pub(super) fn new(context: &Arc<Context>) -> Self {
-        Self { context: Arc::clone(context) }
+    pub(super) fn new(context: &Context) -> Self {
+        Self { context: context.clone() }
     }
 
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Context {
         &self.context
     }
 

@@ -30,7 +30,7 @@ struct Memory {
     /// How many buffers have it.
     buffers: usize,
     /// What those have recorded that are gone: work in the order of their streams may still use the memory.
-    after: Vec<Arc<Event>>,
+    after: Vec<Event>,
 }
 
 /// The pools, with how many resources each has. A pool without one is to be destroyed.
@@ -89,7 +89,7 @@ impl Imported {
     ///
     /// # Safety
     /// The memory was imported here, and the buffer gives it up.
-    pub(super) unsafe fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub(super) unsafe fn free(&self, pointer: DevicePointer, stream: &Stream) -> Result<(), Error> {
         let mut memory = self.0.memory.lock();
         let Some(at) = memory.iter().position(|known| known.pointer == pointer) else {
             // SAFETY: as the caller vouches.

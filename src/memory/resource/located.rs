@@ -44,7 +44,7 @@ impl Resource {
     /// [`Status::INVALID_ARGUMENT`] for a place that there is not; [`Status::UNSUPPORTED`] for one that needs 13.0; the driver's, also
     /// for a place that has no such memory.
     pub fn pool_at(
-        device: &Arc<Device>,
+        device: &Device,
         location: Location,
         memory: PoolMemory,
         choice: PoolChoice,
@@ -94,7 +94,7 @@ impl Device {
     /// As for [`Resource::pool_at`]; [`Status::UNSUPPORTED`] for a resource that is no pool; [`Status::INVALID_HANDLE`] for one of another
     /// driver; the driver's, also for a pool of other memory.
     pub fn set_pool_at(
-        self: &Arc<Self>,
+        &self,
         location: Location,
         memory: PoolMemory,
         resource: Option<&Arc<Resource>>,
@@ -126,18 +126,14 @@ impl Device {
 }
 
 /// The device whose own memory is meant, which every version has a function for.
-fn own_memory(
-    known: &Arc<Device>,
-    location: Location,
-    memory: PoolMemory,
-) -> Result<Option<Arc<Device>>, Error> {
+fn own_memory(known: &Device, location: Location, memory: PoolMemory) -> Result<Option<Device>, Error> {
     if !location.is_device() || memory != PoolMemory::Pinned {
         return Ok(None);
     }
     Device::get(known.driver(), location.id()).map(Some)
 }
 
-fn check_version(device: &Arc<Device>, location: Location, memory: PoolMemory) -> Result<(), Error> {
+fn check_version(device: &Device, location: Location, memory: PoolMemory) -> Result<(), Error> {
     if device.driver().version().is_some_and(|version| version.number() >= SINCE) {
         return Ok(());
     }
@@ -148,6 +144,6 @@ fn check_version(device: &Arc<Device>, location: Location, memory: PoolMemory) -
     let refusal = format!(
         "{location} has no pools of {what} memory with this driver: they need CUDA 13.0; before, a device has pools of its own memory"
     );
-    let failure = Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref());
+    let failure = Error::new(Status::UNSUPPORTED, refusal).about(device);
     Err(failure.with_function("cuMemGetMemPool", SINCE))
 }

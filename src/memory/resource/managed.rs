@@ -31,7 +31,7 @@ setters!(ManagedResourceOptions { attach_host: bool, pool: Location => Some });
 
 /// From `cuMemAllocManaged`.
 pub(super) struct Managed {
-    context: Arc<Context>,
+    context: Context,
     attach: sys::CUmemAttach_flags,
 }
 
@@ -42,18 +42,18 @@ impl Resource {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a location that there is not, or one and `attach_host`; [`Status::UNSUPPORTED`] for a
     /// pool before driver 13.0; the driver's.
-    pub fn managed(context: &Arc<Context>, options: &ManagedResourceOptions) -> Result<Arc<Self>, Error> {
-        context.check_there(context.as_ref())?;
+    pub fn managed(context: &Context, options: &ManagedResourceOptions) -> Result<Arc<Self>, Error> {
+        context.check_there(context)?;
         if let Some(location) = options.pool {
             return Self::managed_pool(context, location, options);
         }
         let attach = if options.attach_host { sys::CU_MEM_ATTACH_HOST } else { sys::CU_MEM_ATTACH_GLOBAL };
-        let source = Managed { context: Arc::clone(context), attach };
+        let source = Managed { context: context.clone(), attach };
         Ok(Self::new(context.driver(), Source::Managed(source), Properties::managed()))
     }
 
     fn managed_pool(
-        context: &Arc<Context>,
+        context: &Context,
         location: Location,
         options: &ManagedResourceOptions,
     ) -> Result<Arc<Self>, Error> {
@@ -77,23 +77,23 @@ impl Resource {
             max_size: 0,
         };
         let raw = RawPool::create(driver.object_table(), &properties)
-            .map_err(|error| explain_creation(context.failed(error, context.as_ref()), &properties))?;
+            .map_err(|error| explain_creation(context.failed(error, context), &properties))?;
         let pool = Pool::new(raw, ResourceKind::ManagedPool, None, Ownership::Owned);
         Self::admitting(context, Self::of_pool(driver, pool, Properties::managed().in_stream_order()))
     }
 }
 
 impl Managed {
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Context {
         &self.context
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
         let context = &self.context;
-        let here = context.live(context.as_ref())?;
+        let here = context.live(context)?;
         allocating(|| RawMemory::allocate_managed(here, bytes, self.attach))
             .map(|memory| DevicePointer(memory.pointer()))
-            .map_err(|error| context.failed(error, context.as_ref()))
+            .map_err(|error| context.failed(error, context))
     }
 
     /// # Safety

@@ -145,7 +145,7 @@ impl Resource {
     /// Device memory that is allocated and freed at once, in the context: the driver may wait for all work of the device
     /// when it frees.
     #[must_use]
-    pub fn device(context: &Arc<Context>) -> Arc<Self> {
+    pub fn device(context: &Context) -> Arc<Self> {
         let properties = Properties::device(context.device().ordinal());
         let source = device::Synchronous::new(context);
         Self::new(context.driver(), Source::Device(source), properties)
@@ -156,7 +156,7 @@ impl Resource {
     /// of the capture frees nothing: what the graph itself does not free is there after each launch, and is freed by whoever launches it, or
     /// by the next launch of an instance with [`auto_free`](crate::graph::ExecOptions::auto_free).
     #[must_use]
-    pub fn graph(device: &Arc<Device>) -> Arc<Self> {
+    pub fn graph(device: &Device) -> Arc<Self> {
         let properties = Properties::device(device.ordinal()).in_stream_order();
         Self::new(device.driver(), Source::Graph(graph::GraphMemory::default()), properties)
     }
@@ -168,7 +168,7 @@ impl Resource {
     ///
     /// # Errors
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
-    pub fn arena(context: &Arc<Context>, bytes: usize) -> Result<Arc<Self>, Error> {
+    pub fn arena(context: &Context, bytes: usize) -> Result<Arc<Self>, Error> {
         let properties = Properties::device(context.device().ordinal()).in_stream_order();
         Ok(Self::new(context.driver(), Source::Arena(arena::Arena::new(context, bytes)?), properties))
     }
@@ -248,7 +248,7 @@ impl Resource {
 
     /// The context in which the memory is allocated; `None` if that is the stream's, or nobody's.
     #[must_use]
-    pub fn context(&self) -> Option<&Arc<Context>> {
+    pub fn context(&self) -> Option<&Context> {
         match &self.source {
             Source::Pinned(source) => Some(source.context()),
             Source::Managed(source) => Some(source.context()),
@@ -274,7 +274,7 @@ impl Resource {
     /// [`Status::STREAM_REQUIRED`] if there is none and the resource is stream-ordered; [`Status::INVALID_HANDLE`] for a
     /// stream of another driver; [`Status::INVALID_ARGUMENT`] for a stream-ordered resource and a stream that is being
     /// captured, whose capture stays valid; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2); that of the caller's own.
-    pub fn allocate(&self, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<DevicePointer, Error> {
+    pub fn allocate(&self, bytes: usize, stream: Option<&Stream>) -> Result<DevicePointer, Error> {
         callback::check_allowed()?;
         self.allocate_outside(bytes, stream)
     }
@@ -283,7 +283,7 @@ impl Resource {
     pub(super) fn allocate_outside(
         &self,
         bytes: usize,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
     ) -> Result<DevicePointer, Error> {
         self.check_stream(stream)?;
         if bytes == 0 && matches!(self.source, Source::Custom(_)) {
@@ -323,7 +323,7 @@ impl Resource {
         &self,
         pointer: DevicePointer,
         bytes: usize,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
     ) -> Result<(), Error> {
         callback::check_allowed()?;
         // SAFETY: as the caller vouches.
@@ -337,7 +337,7 @@ impl Resource {
         &self,
         pointer: DevicePointer,
         bytes: usize,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
     ) -> Result<(), Error> {
         self.check_stream(stream)?;
         if pointer.is_null() {
@@ -359,7 +359,7 @@ impl Resource {
         self: &Arc<Self>,
         pointer: DevicePointer,
         bytes: usize,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
         standing: Standing,
     ) -> Result<(), Error> {
         if let Some(stream) = stream
@@ -371,7 +371,7 @@ impl Resource {
             return Ok(());
         }
         // What was in a stream that went with its context is over. Virtual memory stays then.
-        let is_over = |stream: &&Arc<Stream>| self.is_virtual() && stream.context().is_gone();
+        let is_over = |stream: &&Stream| self.is_virtual() && stream.context().is_gone();
         let wait = stream.filter(|stream| !self.properties.stream_ordered && !is_over(stream));
         let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
         // SAFETY: as the caller vouches.
@@ -384,13 +384,8 @@ impl Resource {
     /// # Safety
     /// As for [`free`](Self::free).
     #[cold]
-    unsafe fn free_after_capture(
-        self: &Arc<Self>,
-        pointer: DevicePointer,
-        bytes: usize,
-        stream: &Arc<Stream>,
-    ) {
-        let (resource, stream) = (Arc::clone(self), Arc::clone(stream));
+    unsafe fn free_after_capture(self: &Arc<Self>, pointer: DevicePointer, bytes: usize, stream: &Stream) {
+        let (resource, stream) = (Arc::clone(self), stream.clone());
         ask_until(move || {
             if stream.is_capturing().unwrap_or(false) {
                 return false;
@@ -415,7 +410,7 @@ impl Resource {
         &self,
         pointer: DevicePointer,
         bytes: usize,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<&Stream>,
     ) -> Result<(), Error> {
         // The operation says itself why it is refused.
         if let (Source::Pool(pool), Some(stream)) = (&self.source, stream) {
@@ -463,13 +458,13 @@ impl Resource {
     }
 
     /// Refuses a stream that is missing, of another driver or being captured.
-    pub(super) fn check_stream(&self, stream: Option<&Arc<Stream>>) -> Result<(), Error> {
+    pub(super) fn check_stream(&self, stream: Option<&Stream>) -> Result<(), Error> {
         match stream {
             None if self.properties.stream_ordered => Err(self.stream_required()),
             None => Ok(()),
             Some(stream) => {
                 stream.same_driver(&self.driver, self)?;
-                stream.context().check_there(stream.as_ref())?;
+                stream.context().check_there(stream)?;
                 let is_refused = self.properties.stream_ordered && !self.is_for_capture();
                 match is_refused && stream.is_capturing()? {
                     true => Err(self.captured(stream)),

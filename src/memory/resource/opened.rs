@@ -9,11 +9,11 @@ use crate::object::error::{Error, Status, Subject};
 use std::sync::Arc;
 
 pub(super) struct Opened {
-    context: Arc<Context>,
+    context: Context,
 }
 
 impl Opened {
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Context {
         &self.context
     }
 
@@ -36,14 +36,14 @@ pub(super) fn allocates_elsewhere() -> Error {
 
 impl Resource {
     /// What closes memory that was opened in the context.
-    pub(in crate::memory) fn opened(context: &Arc<Context>) -> Arc<Self> {
+    pub(in crate::memory) fn opened(context: &Context) -> Arc<Self> {
         let properties = Properties::device(context.device().ordinal());
-        let source = Opened { context: Arc::clone(context) };
+        let source = Opened { context: context.clone() };
         Self::new(context.driver(), Source::Opened(source), properties)
     }
 
     /// The context of memory that is allocated at once, and can be exported by itself.
-    pub(in crate::memory) fn exporting_context(&self) -> Option<&Arc<Context>> {
+    pub(in crate::memory) fn exporting_context(&self) -> Option<&Context> {
         match &self.source {
             Source::Device(source) => Some(source.context()),
             _ => None,
@@ -53,7 +53,7 @@ impl Resource {
 
 /// The driver's bytes by which other processes open memory, and where in that the pointer lies.
 pub(in crate::memory) fn export(
-    context: &Arc<Context>,
+    context: &Context,
     pointer: DevicePointer,
 ) -> Result<([u8; NATIVE], u64), Error> {
     let (start, _) = context.address_range(pointer)?;
@@ -66,7 +66,7 @@ pub(in crate::memory) fn export(
 /// # Safety
 /// The bytes are what another process exported.
 pub(in crate::memory) unsafe fn open(
-    context: &Arc<Context>,
+    context: &Context,
     native: &[u8; NATIVE],
 ) -> Result<DevicePointer, Error> {
     // SAFETY: as the caller vouches.

@@ -26,7 +26,7 @@ impl Resource {
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`] if the resource is no pool; the driver's.
-    pub fn peers(&self) -> Result<Vec<Arc<Device>>, Error> {
+    pub fn peers(&self) -> Result<Vec<Device>, Error> {
         let pool = self.pool()?;
         let mut peers = Vec::new();
         for device in Device::all(&self.driver)? {
@@ -44,7 +44,7 @@ impl Resource {
     /// # Errors
     /// [`Status::UNSUPPORTED`] if the resource is no pool; [`Status::INVALID_ARGUMENT`] for devices that cannot reach the pool's;
     /// [`Status::INVALID_HANDLE`] for a device of another driver; the driver's.
-    pub fn set_peers(&self, devices: &[Arc<Device>]) -> Result<(), Error> {
+    pub fn set_peers(&self, devices: &[Device]) -> Result<(), Error> {
         self.change_peers(PeerChange::Replace, devices)
     }
 
@@ -52,7 +52,7 @@ impl Resource {
     ///
     /// # Errors
     /// As for [`set_peers`](Self::set_peers).
-    pub fn add_peers(&self, devices: &[Arc<Device>]) -> Result<(), Error> {
+    pub fn add_peers(&self, devices: &[Device]) -> Result<(), Error> {
         self.change_peers(PeerChange::Add, devices)
     }
 
@@ -60,13 +60,13 @@ impl Resource {
     ///
     /// # Errors
     /// As for [`set_peers`](Self::set_peers).
-    pub fn remove_peers(&self, devices: &[Arc<Device>]) -> Result<(), Error> {
+    pub fn remove_peers(&self, devices: &[Device]) -> Result<(), Error> {
         self.change_peers(PeerChange::Remove, devices)
     }
 
-    fn change_peers(&self, change: PeerChange, devices: &[Arc<Device>]) -> Result<(), Error> {
+    fn change_peers(&self, change: PeerChange, devices: &[Device]) -> Result<(), Error> {
         let pool = self.pool()?;
-        let named = |device: &Arc<Device>| devices.iter().any(|named| Arc::ptr_eq(named, device));
+        let named = |device: &Device| devices.iter().any(|named| named == device);
         self.check_peers(pool, change, devices)?;
         let mut changes = Vec::new();
         for device in Device::all(&self.driver)?.into_iter().filter(|device| !pool.is_home(device)) {
@@ -95,10 +95,10 @@ impl Resource {
     }
 
     /// All refused devices are named; the error's item is the first of them.
-    fn check_peers(&self, pool: &Pool, change: PeerChange, devices: &[Arc<Device>]) -> Result<(), Error> {
+    fn check_peers(&self, pool: &Pool, change: PeerChange, devices: &[Device]) -> Result<(), Error> {
         if let Some(index) = devices.iter().position(|device| device.driver() != &self.driver) {
             let refusal = format!("{} and {self} belong to different drivers", devices[index]);
-            let failure = Error::new(Status::INVALID_HANDLE, refusal).about(devices[index].as_ref());
+            let failure = Error::new(Status::INVALID_HANDLE, refusal).about(&devices[index]);
             return Err(failure.at_item(index));
         }
         let Some(home) = pool.device().filter(|_| change != PeerChange::Remove) else { return Ok(()) };
@@ -127,16 +127,16 @@ fn access(wanted: bool) -> sys::CUmemAccess_flags {
 
 impl Pool {
     /// Whether the device is the one whose memory it is, which always has access.
-    fn is_home(&self, device: &Arc<Device>) -> bool {
-        self.device().is_some_and(|home| Arc::ptr_eq(home, device))
+    fn is_home(&self, device: &Device) -> bool {
+        self.device().is_some_and(|home| home == device)
     }
 }
 
 /// Takes back the access of other devices: a pool that the driver creates later can inherit it otherwise.
-pub(super) fn withdraw_peers(home: &Arc<Device>, raw: &RawPool) -> Result<(), CallError> {
+pub(super) fn withdraw_peers(home: &Device, raw: &RawPool) -> Result<(), CallError> {
     let devices = Device::all(home.driver()).unwrap_or_default();
     let mut changes = Vec::new();
-    for device in devices.iter().filter(|device| !Arc::ptr_eq(device, home)) {
+    for device in devices.iter().filter(|device| *device != home) {
         if raw.access(device.ordinal())? != sys::CU_MEM_ACCESS_FLAGS_PROT_NONE {
             changes.push((device.ordinal(), access(false)));
         }

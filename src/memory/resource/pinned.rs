@@ -53,7 +53,7 @@ setters!(PinnedResourceOptions {
 
 /// From `cuMemHostAlloc`.
 pub(super) struct Pinned {
-    context: Arc<Context>,
+    context: Context,
     options: PinnedOptions,
 }
 
@@ -64,9 +64,9 @@ impl Resource {
     /// # Errors
     /// [`Status::UNSUPPORTED`] if only a pool can do what is asked and the driver has none; [`Status::INVALID_ARGUMENT`] for
     /// options that contradict each other; the driver's.
-    pub fn pinned(context: &Arc<Context>, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
+    pub fn pinned(context: &Context, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
         options.check()?;
-        context.check_there(context.as_ref())?;
+        context.check_there(context)?;
         if options.form == PinnedForm::Synchronous {
             return Ok(Self::pinned_synchronous(context, options));
         }
@@ -79,18 +79,18 @@ impl Resource {
         }
     }
 
-    fn pinned_synchronous(context: &Arc<Context>, options: &PinnedResourceOptions) -> Arc<Self> {
-        let source = Pinned { context: Arc::clone(context), options: options.page_locked };
+    fn pinned_synchronous(context: &Context, options: &PinnedResourceOptions) -> Arc<Self> {
+        let source = Pinned { context: context.clone(), options: options.page_locked };
         Self::new(context.driver(), Source::Pinned(source), Properties::host(true))
     }
 
-    fn pinned_pool(context: &Arc<Context>, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
+    fn pinned_pool(context: &Context, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
         let (driver, kind) = (context.driver(), sys::CU_MEM_ALLOCATION_TYPE_PINNED);
         let table = driver.object_table();
         if !context.device().supports(Feature::HostMemoryPools)? {
             return Err(Error::new(Status::UNSUPPORTED, "pools of host memory"));
         }
-        let failed = |error| context.failed(error, context.as_ref());
+        let failed = |error| context.failed(error, context);
         let (raw, ownership) = match options.own_node(context)? {
             None => {
                 let host = PoolPlace::Located((sys::CU_MEM_LOCATION_TYPE_HOST, 0), kind);
@@ -136,7 +136,7 @@ impl PinnedResourceOptions {
         let refusal = format!(
             "the driver does not say which NUMA node of the host is that of {device}; name the one for the pool (own_pool, numa_node)"
         );
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(device.as_ref()))
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(device))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -166,7 +166,7 @@ fn no_pools(context: &Context, failure: &Error) -> Error {
 }
 
 impl Pinned {
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Context {
         &self.context
     }
 

@@ -93,7 +93,7 @@ pub(super) fn check_max_size(bytes: usize) -> Result<(), Error> {
 }
 
 /// The resources that destroy pools, so that no pool is destroyed twice.
-static OWNERS: Registry<Resource> = Registry::new();
+static OWNERS: Registry<Arc<Resource>> = Registry::new();
 
 /// A pool of the driver's.
 pub(super) struct Pool {
@@ -101,7 +101,7 @@ pub(super) struct Pool {
     raw: Option<RawPool>,
     kind: ResourceKind,
     /// The device whose memory it is.
-    device: Option<Arc<Device>>,
+    device: Option<Device>,
     /// Whether it is destroyed with the resource.
     owning: Owning,
     /// What it hands out at most, as far as is known; 0 for no limit.
@@ -125,7 +125,7 @@ impl Resource {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a size or handle types of a shared pool, and a size of 2^47 or more; [`Status::UNSUPPORTED`] for them on a device
     /// without pools, and for a size before driver 12.2; the driver's.
-    pub fn device_pool(device: &Arc<Device>, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
+    pub fn device_pool(device: &Device, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
         options.check()?;
         if !device.supports(Feature::MemoryPools)? {
             return Self::without_pools(device, options);
@@ -161,7 +161,7 @@ impl Resource {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and already is.
     pub unsafe fn wrap_pool(
-        device: &Arc<Device>,
+        device: &Device,
         native: sys::CUmemoryPool,
         ownership: Ownership,
     ) -> Result<Arc<Self>, Error> {
@@ -174,7 +174,7 @@ impl Resource {
     /// # Safety
     /// As for [`wrap_pool`](Self::wrap_pool).
     pub(crate) unsafe fn take_in_pool(
-        device: &Arc<Device>,
+        device: &Device,
         native: sys::CUmemoryPool,
         taking: Taking<'_>,
     ) -> Result<Arc<Self>, Error> {
@@ -192,15 +192,15 @@ impl Resource {
     }
 
     fn of_device_pool(
-        device: &Arc<Device>,
+        device: &Device,
         raw: RawPool,
         ownership: Ownership,
         max_size: usize,
         handle_types: Option<i32>,
     ) -> Arc<Self> {
         let properties = Properties::device(device.ordinal()).in_stream_order();
-        let pool = Pool::new(raw, ResourceKind::DevicePool, Some(Arc::clone(device)), ownership)
-            .limited_to(max_size);
+        let pool =
+            Pool::new(raw, ResourceKind::DevicePool, Some(device.clone()), ownership).limited_to(max_size);
         let pool = Pool { handle_types, ..pool };
         Self::of_pool(device.driver(), pool, properties)
     }
@@ -243,12 +243,12 @@ impl Resource {
         pool.take()
     }
 
-    fn without_pools(device: &Arc<Device>, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
+    fn without_pools(device: &Device, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
         if options.needs_pool() {
             let refusal = format!(
                 "{device} has no memory pools, and only a pool has a greatest size or handle types; ask for neither"
             );
-            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref()));
+            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device));
         }
         Ok(Self::device(&device.primary_context()?))
     }
@@ -288,7 +288,7 @@ impl Pool {
     pub(super) fn new(
         raw: RawPool,
         kind: ResourceKind,
-        device: Option<Arc<Device>>,
+        device: Option<Device>,
         ownership: Ownership,
     ) -> Self {
         let (owning, has_peers) = (Owning::new(ownership), AtomicBool::new(false));
@@ -333,7 +333,7 @@ impl Pool {
         self.kind
     }
 
-    pub(super) fn device(&self) -> Option<&Arc<Device>> {
+    pub(super) fn device(&self) -> Option<&Device> {
         self.device.as_ref()
     }
 
@@ -341,7 +341,7 @@ impl Pool {
         self.raw.as_ref().expect("a pool has its handle until it is dropped")
     }
 
-    pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
+    pub(super) fn allocate(&self, bytes: usize, stream: &Stream) -> Result<DevicePointer, Error> {
         if self.imported.is_some() {
             return Err(Self::allocates_elsewhere());
         }
@@ -373,7 +373,7 @@ impl Pool {
 
     /// # Safety
     /// As for [`Resource::free`](super::Resource::free).
-    pub(super) unsafe fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub(super) unsafe fn free(&self, pointer: DevicePointer, stream: &Stream) -> Result<(), Error> {
         if let Some(imported) = &self.imported {
             // SAFETY: the caller vouches that the memory came from here and is given up.
             return unsafe { imported.free(pointer, stream) };

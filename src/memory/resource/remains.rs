@@ -8,7 +8,6 @@ use crate::object::callback::ask_until;
 use crate::object::error::{Error, Subject};
 use crate::object::native::Named;
 use crate::object::release::report;
-use std::sync::Arc;
 
 /// What is left of a pool of a resource's own.
 ///
@@ -18,13 +17,13 @@ use std::sync::Arc;
 pub(super) struct Remains {
     raw: RawPool,
     /// Whose pool it is, if other devices were given access to it.
-    home: Option<Arc<Device>>,
+    home: Option<Device>,
     /// Where it was made the current one.
     current_at: Vec<PoolPlace>,
 }
 
 impl Remains {
-    pub(super) fn new(raw: RawPool, home: Option<Arc<Device>>, current_at: Vec<PoolPlace>) -> Self {
+    pub(super) fn new(raw: RawPool, home: Option<Device>, current_at: Vec<PoolPlace>) -> Self {
         Self { raw, home, current_at }
     }
 

@@ -73,7 +73,7 @@ impl Resource {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool, a pool of another device, and a file that is none of a
     /// driver's; the driver's.
-    pub fn import(device: &Arc<Device>, descriptor: &[u8], file: i32) -> Result<Arc<Self>, Error> {
+    pub fn import(device: &Device, descriptor: &[u8], file: i32) -> Result<Arc<Self>, Error> {
         descriptor::check_allowed(device.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Pool)?;
         if descriptor.is_own() {
@@ -85,7 +85,7 @@ impl Resource {
                 "the pool is of the device with UUID {}, and {device} is another one; import it for its own device",
                 hexadecimal(&descriptor.device)
             );
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(device.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(device));
         }
         check_file(file)?;
         let imported = Imported::new(device.driver(), descriptor.pool, file);
@@ -99,12 +99,12 @@ impl Resource {
         Ok(Self::of_imported(device, imported, of_host))
     }
 
-    fn of_imported(device: &Arc<Device>, imported: Imported, of_host: bool) -> Arc<Self> {
+    fn of_imported(device: &Device, imported: Imported, of_host: bool) -> Arc<Self> {
         let (kind, home, properties) = match of_host {
             true => (ResourceKind::PinnedPool, None, Properties::host(true)),
             false => {
                 let properties = Properties::device(device.ordinal());
-                (ResourceKind::DevicePool, Some(Arc::clone(device)), properties)
+                (ResourceKind::DevicePool, Some(device.clone()), properties)
             }
         };
         let pool = Pool::new(imported.raw(), kind, home, Ownership::Borrowed).shared_by(imported);

@@ -23,7 +23,7 @@ impl Resource {
     /// # Errors
     /// [`Status::UNSUPPORTED`] for what this device or driver does not offer; [`Status::INVALID_ARGUMENT`] for options that contradict
     /// each other, and for a peer that there is not, or that cannot reach the device, with the error's item; the driver's.
-    pub fn virtual_memory(device: &Arc<Device>, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
+    pub fn virtual_memory(device: &Device, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
         let plan = Plan::new(device, options)?;
         let properties =
             if plan.is_on_host() { Properties::host(true) } else { Properties::device(device.ordinal()) };

@@ -34,7 +34,7 @@ impl Allocation {
     /// # Errors
     /// As for [`Resource::virtual_memory`](crate::memory::Resource::virtual_memory), and for no bytes; the driver's:
     /// `CUDA_ERROR_OUT_OF_MEMORY` (2).
-    pub fn create(device: &Arc<Device>, bytes: usize, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
+    pub fn create(device: &Device, bytes: usize, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
         callback::check_allowed()?;
         let plan = Arc::new(Plan::new(device, options)?);
         let chunk = Chunk::create(&plan, plan.rounded(bytes)?)?;
@@ -66,7 +66,7 @@ impl Allocation {
     /// device, a size that the memory has not, and a file that is none of a driver's; as [`create`](Self::create) for the options; the
     /// driver's.
     pub fn import(
-        device: &Arc<Device>,
+        device: &Device,
         options: &VirtualOptions,
         descriptor: &[u8],
         file: i32,

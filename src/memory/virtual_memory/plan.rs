@@ -7,11 +7,10 @@ use crate::driver::{CallError, Driver, sys};
 use crate::feature::Feature;
 use crate::location::Location;
 use crate::object::error::{Error, Status};
-use std::sync::Arc;
 
 /// What new memory is to be.
 pub(in crate::memory) struct Plan {
-    pub(super) device: Arc<Device>,
+    pub(super) device: Device,
     pub(super) location: Location,
     pub(super) properties: AllocationProperties,
     pub(super) granularity: usize,
@@ -23,7 +22,7 @@ pub(in crate::memory) struct Plan {
 
 impl Plan {
     /// Checks the options, and asks the driver for the granularity.
-    pub(in crate::memory) fn new(device: &Arc<Device>, options: &VirtualOptions) -> Result<Self, Error> {
+    pub(in crate::memory) fn new(device: &Device, options: &VirtualOptions) -> Result<Self, Error> {
         check_device(device)?;
         let location = options.location.unwrap_or(Location::device(device.ordinal()));
         check_location(device, location)?;
@@ -43,7 +42,7 @@ impl Plan {
             .granularity(device.driver().object_table(), !options.least_granularity)
             .map_err(|error| device.failed(error))?;
         let plan = Self {
-            device: Arc::clone(device),
+            device: device.clone(),
             location,
             properties,
             granularity: granularity.max(1),
@@ -55,7 +54,7 @@ impl Plan {
         Ok(plan)
     }
 
-    pub(in crate::memory) fn device(&self) -> &Arc<Device> {
+    pub(in crate::memory) fn device(&self) -> &Device {
         &self.device
     }
 
@@ -102,13 +101,13 @@ impl Plan {
     }
 }
 
-fn check_device(device: &Arc<Device>) -> Result<(), Error> {
+fn check_device(device: &Device) -> Result<(), Error> {
     if device.supports(Feature::VirtualMemory)? {
         return Ok(());
     }
     let refusal =
         format!("{device} has no virtual memory (the feature \"virtual-memory\"); use a memory pool");
-    Err(Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref()))
+    Err(Error::new(Status::UNSUPPORTED, refusal).about(device))
 }
 
 /// What a device says of one of its abilities; `None` if the driver is older than the attribute.
@@ -120,11 +119,11 @@ fn says(device: &Device, attribute: sys::CUdevice_attribute) -> Result<Option<bo
     }
 }
 
-fn unsupported(device: &Arc<Device>, refusal: String) -> Error {
-    Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref())
+fn unsupported(device: &Device, refusal: String) -> Error {
+    Error::new(Status::UNSUPPORTED, refusal).about(device)
 }
 
-fn check_location(device: &Arc<Device>, location: Location) -> Result<(), Error> {
+fn check_location(device: &Device, location: Location) -> Result<(), Error> {
     location.check(device)?;
     let refuse = |refusal: String| Err(Error::new(Status::INVALID_ARGUMENT, refusal));
     let (attribute, since) = match location.kind() {
@@ -161,11 +160,7 @@ fn check_location(device: &Arc<Device>, location: Location) -> Result<(), Error>
     Ok(())
 }
 
-fn check_shareable(
-    device: &Arc<Device>,
-    location: Location,
-    shareable: ShareableHandle,
-) -> Result<(), Error> {
+fn check_shareable(device: &Device, location: Location, shareable: ShareableHandle) -> Result<(), Error> {
     let (attribute, what) = match shareable {
         ShareableHandle::None => return Ok(()),
         ShareableHandle::PosixFd => {
@@ -186,7 +181,7 @@ fn check_shareable(
     ))
 }
 
-fn check_rdma(device: &Arc<Device>, location: Location, is_wanted: bool) -> Result<(), Error> {
+fn check_rdma(device: &Device, location: Location, is_wanted: bool) -> Result<(), Error> {
     if !is_wanted {
         return Ok(());
     }
@@ -204,7 +199,7 @@ fn check_rdma(device: &Arc<Device>, location: Location, is_wanted: bool) -> Resu
 
 /// Who may do what: the device, the host if the memory is the host's, and the peers.
 fn access(
-    device: &Arc<Device>,
+    device: &Device,
     location: Location,
     options: &VirtualOptions,
 ) -> Result<Vec<(sys::CUmemLocation, sys::CUmemAccess_flags)>, Error> {
@@ -245,7 +240,7 @@ pub(super) fn access_of(flags: u64) -> Access {
 }
 
 fn check_peer(
-    device: &Arc<Device>,
+    device: &Device,
     location: Location,
     options: &VirtualOptions,
     item: usize,

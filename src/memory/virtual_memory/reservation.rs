@@ -43,7 +43,7 @@ impl Reservation {
     /// # Errors
     /// As for [`Resource::virtual_memory`](crate::memory::Resource::virtual_memory), and for no bytes; the driver's:
     /// `CUDA_ERROR_OUT_OF_MEMORY` (2) where no range of addresses is as long.
-    pub fn create(device: &Arc<Device>, bytes: usize, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
+    pub fn create(device: &Device, bytes: usize, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
         callback::check_allowed()?;
         let plan = Plan::new(device, options)?;
         let addresses = Addresses::reserve(&plan, plan.rounded(bytes)?, plan.alignment, plan.hint)?;
@@ -110,7 +110,7 @@ impl Reservation {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a part of a mapping, where nothing is mapped, and for a stream that is being captured;
     /// [`Status::INVALID_HANDLE`] for a stream of another driver; that of the stream's work; the driver's. Nothing is unmapped then.
-    pub fn unmap(&self, stream: Option<&Arc<Stream>>, offset: usize, bytes: usize) -> Result<(), Error> {
+    pub fn unmap(&self, stream: Option<&Stream>, offset: usize, bytes: usize) -> Result<(), Error> {
         callback::check_allowed()?;
         self.check_inside(offset, bytes)?;
         if let Some(stream) = stream {

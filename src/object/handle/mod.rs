@@ -14,6 +14,7 @@
 //! | `kind` | the kinds of handles, and which type stands behind each |
 //! | `token` | what the 64 bits mean |
 //! | `object` | what an object brings: its header with label and tokens; what a look-up lends |
+//! | `shared` | what shares an object: handles of the Rust interface |
 //! | `threads` | which threads are inside a call |
 //! | `record` | one thread: the call that it is inside, and what others left it to do |
 //! | `records` | where records of threads live, and which are taken |
@@ -32,6 +33,7 @@ mod object;
 mod record;
 mod records;
 mod runs;
+mod shared;
 mod slots;
 mod sync;
 mod table;
@@ -54,6 +56,7 @@ pub(crate) use kind::Kind;
 pub(crate) use object::new_identity;
 pub(crate) use object::{Header, Named, Object, Owned, Ref, object};
 pub(crate) use runs::{PLACES, Page, Part, Run};
+pub(crate) use shared::{Shared, Weakly, shared};
 #[cfg(feature = "capi")]
 pub(crate) use threads::Refused;
 #[cfg(framed)]
@@ -202,14 +205,14 @@ impl Guard {
     /// # Errors
     /// A token that is NULL, made up, foreign, of another kind, or dead.
     #[inline]
-    pub(crate) fn get<T: Object>(&self, token: Token) -> Result<Ref<'_, T>, HandleError> {
-        table().get(token)
+    pub(crate) fn get<T: Object>(&self, token: Token) -> Result<Ref<'_, T::Shared>, HandleError> {
+        table().get::<T>(token)
     }
 
     /// As [`get`](Self::get); `None` where that has an error, which [`fault`](Self::fault) tells.
     #[inline]
-    pub(crate) fn find<T: Object>(&self, token: Token) -> Option<Ref<'_, T>> {
-        table().find(token)
+    pub(crate) fn find<T: Object>(&self, token: Token) -> Option<Ref<'_, T::Shared>> {
+        table().find::<T>(token)
     }
 
     /// What is wrong with a token that [`find`](Self::find) does not find.

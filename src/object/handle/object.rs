@@ -1,6 +1,7 @@
 //! What an object brings to the table, and what a look-up lends.
 
 use super::kind::{Holds, Listed};
+use super::shared::Shared;
 use super::slots::Slot;
 use super::sync::{AtomicBool, AtomicU64, Mutex, table};
 #[cfg(test)]
@@ -21,6 +22,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 pub(crate) trait Object: Send + Sync + Sized + 'static {
     /// The marker of the kind, which in turn names this type.
     type Kind: Holds<Object = Self>;
+
+    /// What shares it.
+    type Shared: Shared<Object = Self>;
 
     /// The object's header.
     fn header(&self) -> &Header;
@@ -68,28 +72,18 @@ impl<T: Object + fmt::Display> Subject for T {
     }
 }
 
-/// Makes a type with a field of type `Header` the one behind handles of a kind: `object!(Stream: Stream, header)` says
-/// that `Stream` has a field `header` and is what handles of `Kind::Stream` name. The type is at least `pub(crate)`. Two methods may
-/// follow, [`Object::was_claimed`] and [`Object::was_let_go`].
+/// Makes a type with a field of type `Header` the one behind handles of a kind: `object!(StreamObject as Stream: Stream, header)`
+/// says that `StreamObject` has a field `header`, is what handles of `Kind::Stream` name, and that `Stream` is its handle in Rust, a
+/// struct around an `Arc` of it; without `as` that is the `Arc`. The type is at least `pub(crate)`. Two methods may follow,
+/// [`Object::was_claimed`] and [`Object::was_let_go`].
 macro_rules! object {
+    ($type:ty as $handle:ty: $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)?) => {
+        $crate::object::handle::shared!($handle: $type);
+        $crate::object::handle::object!(@ $type, $handle, $kind, $header $(, $claimed, $let_go)?);
+    };
+
     ($type:ty: $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)?) => {
-        impl $crate::object::handle::Object for $type {
-            type Kind = $crate::object::handle::kind::$kind;
-
-            fn header(&self) -> &$crate::object::handle::Header {
-                &self.$header
-            }
-
-            $(
-                fn was_claimed(&self) {
-                    self.$claimed();
-                }
-
-                fn was_let_go(&self) {
-                    self.$let_go();
-                }
-            )?
-        }
+        $crate::object::handle::object!(@ $type, std::sync::Arc<Self>, $kind, $header $(, $claimed, $let_go)?);
 
         /// Two are equal if they are the same object.
         impl PartialEq for $type {
@@ -105,6 +99,27 @@ macro_rules! object {
             fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
                 std::ptr::hash(self, state);
             }
+        }
+    };
+
+    (@ $type:ty, $handle:ty, $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)?) => {
+        impl $crate::object::handle::Object for $type {
+            type Kind = $crate::object::handle::kind::$kind;
+            type Shared = $handle;
+
+            fn header(&self) -> &$crate::object::handle::Header {
+                &self.$header
+            }
+
+            $(
+                fn was_claimed(&self) {
+                    self.$claimed();
+                }
+
+                fn was_let_go(&self) {
+                    self.$let_go();
+                }
+            )?
         }
 
         impl $crate::object::handle::kind::Holds for $crate::object::handle::kind::$kind {
@@ -238,26 +253,26 @@ pub(crate) fn new_identity() -> u64 {
     LAST.fetch_add(1, Relaxed) + 1
 }
 
-/// An object that a look-up found, lent for the time of the guard. Clone the `Arc` to keep it longer.
-pub(crate) struct Ref<'guard, T> {
-    object: ManuallyDrop<Arc<T>>,
+/// An object that a look-up found, lent for the time of the guard. Clone the handle to keep it longer.
+pub(crate) struct Ref<'guard, H: Shared> {
+    object: ManuallyDrop<H>,
     /// Whether the count is ours to give back; if not, an owning token holds it that cannot let go before the guard ends.
     counted: bool,
     _guard: PhantomData<&'guard Guard>,
 }
 
-impl<'guard, T> Ref<'guard, T> {
+impl<'guard, H: Shared> Ref<'guard, H> {
     /// # Safety
     /// `object` came from `Arc::into_raw`, and that count is kept until the guard ends.
     #[inline]
-    pub(super) unsafe fn lent(object: *const T) -> Self {
+    pub(super) unsafe fn lent(object: *const H::Object) -> Self {
         // SAFETY: the count is kept, and never given back here.
-        let object = ManuallyDrop::new(unsafe { Arc::from_raw(object) });
+        let object = ManuallyDrop::new(H::of(unsafe { Arc::from_raw(object) }));
         Self { object, counted: false, _guard: PhantomData }
     }
 
     /// An object that is held by itself.
-    pub(crate) fn counted(object: Arc<T>) -> Self {
+    pub(crate) fn counted(object: H) -> Self {
         Self { object: ManuallyDrop::new(object), counted: true, _guard: PhantomData }
     }
 
@@ -274,12 +289,12 @@ impl<'guard, T> Ref<'guard, T> {
     /// It holds that as long as it is there: nobody puts another in its place.
     #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) unsafe fn part<U>(&self, of: impl FnOnce(&T) -> &Arc<U>) -> Ref<'guard, U> {
+    pub(crate) unsafe fn part<U: Shared>(&self, of: impl FnOnce(&H) -> &U) -> Ref<'guard, U> {
         let part = of(&self.object);
         match self.counted {
-            true => Ref::counted(Arc::clone(part)),
+            true => Ref::counted(part.clone()),
             // SAFETY: this object is there until the guard ends; the caller vouches that it holds the other.
-            false => unsafe { Ref::lent(Arc::as_ptr(part)) },
+            false => unsafe { Ref::lent(Arc::as_ptr(part.object())) },
         }
     }
 
@@ -289,7 +304,7 @@ impl<'guard, T> Ref<'guard, T> {
     /// This is lent, and holds the other in an `Arc` as long as it is: the pointer is that of the `Arc`.
     #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) unsafe fn part_at<U>(&self, part: NonNull<U>) -> Ref<'guard, U> {
+    pub(crate) unsafe fn part_at<U: Shared>(&self, part: NonNull<U::Object>) -> Ref<'guard, U> {
         debug_assert!(self.is_lent());
         // SAFETY: this object is there until the guard ends; the caller vouches that it holds the other.
         unsafe { Ref::lent(part.as_ptr()) }
@@ -297,16 +312,16 @@ impl<'guard, T> Ref<'guard, T> {
 
     /// The same, held without the guard.
     #[cfg(feature = "capi")]
-    pub(crate) fn held(self) -> Ref<'static, T> {
-        Ref::counted(self.into_arc())
+    pub(crate) fn held(self) -> Ref<'static, H> {
+        Ref::counted(self.into_handle())
     }
 
     /// The object, held for longer than the guard.
     #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) fn into_arc(self) -> Arc<T> {
+    pub(crate) fn into_handle(self) -> H {
         if !self.counted {
-            return Arc::clone(&self);
+            return H::clone(&self);
         }
         let mut this = ManuallyDrop::new(self);
         // SAFETY: the count is ours, and nothing else gives it back: this is not dropped.
@@ -322,16 +337,16 @@ impl<'guard, T> Ref<'guard, T> {
     }
 }
 
-impl<T> Deref for Ref<'_, T> {
-    type Target = Arc<T>;
+impl<H: Shared> Deref for Ref<'_, H> {
+    type Target = H;
 
     #[inline]
-    fn deref(&self) -> &Arc<T> {
+    fn deref(&self) -> &H {
         &self.object
     }
 }
 
-impl<T> Drop for Ref<'_, T> {
+impl<H: Shared> Drop for Ref<'_, H> {
     #[inline]
     fn drop(&mut self) {
         if self.counted {

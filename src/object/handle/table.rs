@@ -5,6 +5,7 @@
 //! call which read the token in force may read the pointer afterwards and use it until it leaves.
 
 use super::Released;
+use super::Shared;
 use super::error::{Exhausted, Fault, HandleError, InWords};
 use super::kind::{Kind, Listed};
 use super::labels::Labels;
@@ -158,8 +159,8 @@ fn put_in_force<T: Object>(slot: &Slot, token: Token, object: *const T) {
 
 /// Looking up. All of it runs inside a call: the caller has a guard, though only signatures with a lifetime show it.
 impl Table {
-    pub(super) fn get<'guard, T: Object>(&self, token: Token) -> Result<Ref<'guard, T>, HandleError> {
-        self.find(token).ok_or_else(|| self.fault::<T>(token))
+    pub(super) fn get<'guard, T: Object>(&self, token: Token) -> Result<Ref<'guard, T::Shared>, HandleError> {
+        self.find::<T>(token).ok_or_else(|| self.fault::<T>(token))
     }
 
     /// Why [`find`](Self::find) found nothing.
@@ -175,7 +176,7 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn find<'guard, T: Object>(&self, token: Token) -> Option<Ref<'guard, T>> {
+    pub(super) fn find<'guard, T: Object>(&self, token: Token) -> Option<Ref<'guard, T::Shared>> {
         let kind = kind_of::<T>();
         if token.is_said_to_be(kind)
             && let Some(slot) = self.slot_in_force(token)
@@ -198,7 +199,7 @@ impl Table {
         &self,
         slot: &Slot,
         object: *const T,
-    ) -> Option<Ref<'guard, T>> {
+    ) -> Option<Ref<'guard, T::Shared>> {
         let owning = Token(slot.link.load(Acquire));
         if self.slot_in_force(owning).is_some() {
             // SAFETY: the owning token is of the same object, so both pointers are the same, and as in `get` its count is
@@ -207,7 +208,7 @@ impl Table {
         }
         // SAFETY: the caller vouches for the `Weak`; the slot keeps it until this thread has left.
         let weak = ManuallyDrop::new(unsafe { Weak::from_raw(object) });
-        weak.upgrade().map(Ref::counted)
+        weak.upgrade().map(|object| Ref::counted(Shared::of(object)))
     }
 
     /// The slot of a token that is in force.

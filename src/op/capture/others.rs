@@ -9,11 +9,12 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{CU_STREAM_CAPTURE_STATUS_NONE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode};
 use crate::event::{Event, HeldMark};
 use crate::object::error::{Error, Status};
+use crate::object::handle::Shared as _;
 use crate::op::attachment::Prepared;
 use crate::op::event::Awaited;
 use crate::op::node::{Hold, Holds};
 use crate::stream::Stream;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// A capture of somebody else's. Operations take part in it: what they use is kept by its graph, as a whole.
 pub(super) struct Others;
@@ -49,7 +50,7 @@ impl CaptureSink for Others {
         let mut mark = event.as_ref().map(|event| event.held_mark());
         mark.iter_mut().for_each(HeldMark::is_about_to_be_captured);
         // SAFETY: as the caller vouches.
-        let issued = unsafe { operation.issue(stream, node_context.as_deref()) };
+        let issued = unsafe { operation.issue(stream, node_context.as_ref()) };
         if issued.is_ok() {
             mark.iter_mut().for_each(HeldMark::was_captured_by_others);
         }
@@ -95,7 +96,7 @@ impl CaptureSink for Others {
         Under { capture: OTHERS, is_body: false, lasts: None }
     }
 
-    fn position(&self, stream: &Arc<Stream>) -> Result<Position, Error> {
+    fn position(&self, stream: &Stream) -> Result<Position, Error> {
         position(stream)
     }
 
@@ -141,12 +142,12 @@ pub(super) fn under(stream: &Stream) -> Result<Under, Error> {
 
 /// Nobody tells of the branches there. If everything that was captured comes before what is captured next in the stream, that is known of
 /// this stream, and of no other.
-pub(super) fn position(stream: &Arc<Stream>) -> Result<Position, Error> {
+pub(super) fn position(stream: &Stream) -> Result<Position, Error> {
     let info = info(stream)?;
     // SAFETY: nothing was called on the stream since.
     let end = unsafe { info.dependencies() };
     let is_all = is_valid(&info) && leaves(stream, &info)?.iter().all(|leaf| end.contains(leaf));
-    let stream: Weak<Stream> = Arc::downgrade(stream);
+    let stream = Arc::downgrade(stream.object());
     Ok(Position::new(stream, is_all.then(Clock::default), Clock::default()))
 }
 
@@ -164,10 +165,10 @@ fn go_on_after(stream: &Stream, mut nodes: Vec<CUgraphNode>) -> Result<(), Error
 }
 
 /// The event that stands for a place in the graph once the operation was captured, if one does.
-fn recorded_by(operation: &mut dyn Capturable) -> Option<Arc<Event>> {
+fn recorded_by(operation: &mut dyn Capturable) -> Option<Event> {
     match operation.captured() {
-        Captured::Record(event) => Some(Arc::clone(event)),
-        _ => operation.records().map(Arc::clone),
+        Captured::Record(event) => Some(event.clone()),
+        _ => operation.records().cloned(),
     }
 }
 

@@ -7,7 +7,7 @@
 use super::{Under, captured_by, others};
 use crate::object::error::Error;
 use crate::stream::{CapturedBy, Stream};
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 /// For each branch of a capture, by its number there, how far it is; 0 for a branch that has no work of its own.
 #[derive(Debug, Clone, Default)]
@@ -113,7 +113,7 @@ impl Ends {
 }
 
 /// The capture in which a stream is, and where in it; `None` if it is not under capture.
-pub(crate) fn position(stream: &Arc<Stream>) -> Result<Option<(Under, Position)>, Error> {
+pub(crate) fn position(stream: &Stream) -> Result<Option<(Under, Position)>, Error> {
     Ok(match captured_by(stream)? {
         CapturedBy::Nobody => None,
         CapturedBy::Us(sink) => Some((sink.0.under(), sink.0.position(stream)?)),
@@ -124,6 +124,7 @@ pub(crate) fn position(stream: &Arc<Stream>) -> Result<Option<(Under, Position)>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     fn clock(far: &[u64]) -> Clock {
         Clock(far.to_vec())

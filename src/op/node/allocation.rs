@@ -168,7 +168,7 @@ impl NodeOperation for GraphAllocation<'_> {
         Traits { allocates: true, ..Traits::default() }
     }
 
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error> {
         if self.bytes == 0 {
             return Err(invalid("an allocation node allocates at least one byte".to_owned()));
         }
@@ -201,7 +201,7 @@ impl NodeOperation for GraphAllocation<'_> {
     }
 
     /// The driver says "not supported" of places other than a device, and "invalid" before it knew such.
-    fn explain(&self, mut failure: Error, at: &Arc<Context>) -> Error {
+    fn explain(&self, mut failure: Error, at: &Context) -> Error {
         let place = self.location_in(at);
         let is_place = !place.is_device() || self.managed;
         if is_place
@@ -231,7 +231,7 @@ impl NodeOperation for Free {
         Traits { allocates: true, ..Traits::default() }
     }
 
-    fn parameters(&mut self, _at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, _at: &Context) -> Result<Parameters, Error> {
         let pointer = self.pointer();
         if pointer.is_null() {
             return Err(invalid(
@@ -251,7 +251,7 @@ impl NodeOperation for Free {
         HandedOver(Holds::default())
     }
 
-    fn explain(&self, mut failure: Error, _at: &Arc<Context>) -> Error {
+    fn explain(&self, mut failure: Error, _at: &Context) -> Error {
         if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
             failure.message.push_str(&format!(
                 ". {} is not the address of an allocation node of this graph, or of one that was launched, or is freed already",
@@ -273,7 +273,7 @@ impl NodeOperation for Empty {
         Traits::default()
     }
 
-    fn parameters(&mut self, _at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, _at: &Context) -> Result<Parameters, Error> {
         Ok(Parameters::Plain(NodeType::Empty))
     }
 

@@ -5,7 +5,6 @@ use super::{HandedOver, Hold, NodeChange, NodeType, Parameters, change};
 use crate::context::Context;
 use crate::driver::sys::{self, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue};
 use crate::object::error::Error;
-use std::sync::Arc;
 
 /// Other attributes of a kernel node: one, or all of them.
 pub(crate) enum AttributeChange {
@@ -34,11 +33,11 @@ impl NodeChange for AttributeChange {
         NodeType::Kernel
     }
 
-    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn change_context(&self, _at: &Context) -> Option<Context> {
         None
     }
 
-    fn changed(&mut self, now: &Parameters, _at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn changed(&mut self, now: &Parameters, _at: &Context) -> Result<Parameters, Error> {
         let mut changed = change::kernel_of(now)?.clone();
         if changed.arguments().are_untold() {
             return Err(change::untold());
@@ -69,7 +68,7 @@ impl NodeChange for AttributeChange {
         HandedOver(now)
     }
 
-    fn why(&self, mut failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {
+    fn why(&self, mut failure: Error, _refused: &Parameters, _at: &Context) -> Error {
         if let Self::One(attribute) = self {
             explain(&mut failure, attribute.id);
         }

@@ -8,9 +8,9 @@ use super::{
     CopyParameters, HandedOver, Holds, KeptArguments, KernelParameters, NodeOperation, NodeType, Parameters,
 };
 use crate::context::Context;
-use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::{Error, Status};
+use crate::object::handle::Shared as _;
 use crate::op::arguments::packed;
 use crate::op::launch::LaunchArguments;
 use crate::op::reach::Sink;
@@ -26,7 +26,7 @@ pub trait NodeChange: sealed::Change {
 
     /// The context in which the node runs from now on, where that is another one than `at`.
     #[doc(hidden)]
-    fn change_context(&self, at: &Arc<Context>) -> Option<Arc<Context>>;
+    fn change_context(&self, at: &Context) -> Option<Context>;
 
     /// The conditions that it names, with the number of each argument.
     #[doc(hidden)]
@@ -45,14 +45,14 @@ pub trait NodeChange: sealed::Change {
     /// # Errors
     /// As [`NodeOperation::parameters`].
     #[doc(hidden)]
-    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error>;
+    fn changed(&mut self, now: &Parameters, at: &Context) -> Result<Parameters, Error>;
 
     /// Changes parameters where they stand, otherwise as [`changed`](Self::changed); answers with what undoes it.
     ///
     /// # Errors
     /// As for [`changed`](Self::changed); nothing is changed then.
     #[doc(hidden)]
-    fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
+    fn apply(&mut self, now: &mut Parameters, at: &Context) -> Result<Undo, Error> {
         self.changed(now, at).map(|changed| Undo::of(now, changed))
     }
 
@@ -66,7 +66,7 @@ pub trait NodeChange: sealed::Change {
 
     /// Why the driver refused the change.
     #[doc(hidden)]
-    fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error;
+    fn why(&self, failure: Error, refused: &Parameters, at: &Context) -> Error;
 }
 
 /// What parameters were before a change.
@@ -118,7 +118,7 @@ impl<O: NodeOperation> NodeChange for O {
         NodeOperation::node_type(self)
     }
 
-    fn change_context(&self, at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn change_context(&self, at: &Context) -> Option<Context> {
         self.node_context(at)
     }
 
@@ -130,7 +130,7 @@ impl<O: NodeOperation> NodeChange for O {
         true
     }
 
-    fn changed(&mut self, _now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn changed(&mut self, _now: &Parameters, at: &Context) -> Result<Parameters, Error> {
         self.parameters(at)
     }
 
@@ -142,7 +142,7 @@ impl<O: NodeOperation> NodeChange for O {
         self.holds()
     }
 
-    fn why(&self, failure: Error, _refused: &Parameters, at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, _refused: &Parameters, at: &Context) -> Error {
         self.explain(failure, at)
     }
 }
@@ -256,7 +256,7 @@ impl NodeChange for KernelChange<'_, '_> {
         NodeType::Kernel
     }
 
-    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn change_context(&self, _at: &Context) -> Option<Context> {
         self.config.and_then(|config| config.context.cloned())
     }
 
@@ -271,7 +271,7 @@ impl NodeChange for KernelChange<'_, '_> {
         self.kernel.is_some() && self.config.is_some() && self.arguments.is_some()
     }
 
-    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn changed(&mut self, now: &Parameters, at: &Context) -> Result<Parameters, Error> {
         let now = kernel_of(now)?;
         let mut changed = now.clone();
         let own = now.kernel();
@@ -319,14 +319,13 @@ impl NodeChange for KernelChange<'_, '_> {
             holds.keep_arguments(arguments);
         }
         if let Some(config) = self.config {
-            let event =
-                config.programmatic_event.map(|trigger| Arc::<Event>::clone(trigger.event) as super::Hold);
+            let event = config.programmatic_event.map(|trigger| trigger.event.hold());
             holds.set(For::Event, event);
         }
         HandedOver(holds)
     }
 
-    fn why(&self, failure: Error, _refused: &Parameters, at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, _refused: &Parameters, at: &Context) -> Error {
         match (self.kernel, self.config) {
             (Some(kernel), Some(config)) => refusal::explain(failure, config, kernel, at),
             _ => failure,
@@ -402,7 +401,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
         NodeType::Kernel
     }
 
-    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn change_context(&self, _at: &Context) -> Option<Context> {
         None
     }
 
@@ -410,7 +409,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
         super::Conditions::of(self.argument)
     }
 
-    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn changed(&mut self, now: &Parameters, at: &Context) -> Result<Parameters, Error> {
         let mut changed = kernel_of(now)?.clone();
         self.check(changed.arguments(), at)?;
         // SAFETY: whoever made the argument vouched for its bytes.
@@ -418,7 +417,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
         Ok(Parameters::Kernel(changed))
     }
 
-    fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
+    fn apply(&mut self, now: &mut Parameters, at: &Context) -> Result<Undo, Error> {
         let Parameters::Kernel(kernel) = now else { return Err(not_known()) };
         let (index, arguments) = (self.index, kernel.arguments_mut());
         let is_plain = arguments.is_value(index) && self.argument.is_plain();
@@ -448,7 +447,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
         HandedOver(holds)
     }
 
-    fn why(&self, failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, _refused: &Parameters, _at: &Context) -> Error {
         failure
     }
 }
@@ -468,7 +467,7 @@ impl NodeChange for MemsetChange<'_> {
         NodeType::Memset
     }
 
-    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn change_context(&self, _at: &Context) -> Option<Context> {
         None
     }
 
@@ -476,7 +475,7 @@ impl NodeChange for MemsetChange<'_> {
         self.at.is_some() && self.count > 0
     }
 
-    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn changed(&mut self, now: &Parameters, at: &Context) -> Result<Parameters, Error> {
         let Parameters::Memset(now) = now else {
             return Err(invalid("what the node sets is not known here; set all of it".to_owned()));
         };
@@ -508,7 +507,7 @@ impl NodeChange for MemsetChange<'_> {
         HandedOver(holds)
     }
 
-    fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, refused: &Parameters, at: &Context) -> Error {
         match refused {
             Parameters::Memset(memset) => memset.explain(failure, at),
             _ => failure,
@@ -531,7 +530,7 @@ impl NodeChange for CopyChange<'_> {
         NodeType::Copy
     }
 
-    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn change_context(&self, _at: &Context) -> Option<Context> {
         None
     }
 
@@ -539,7 +538,7 @@ impl NodeChange for CopyChange<'_> {
         self.to.is_some() && self.from.is_some() && self.bytes > 0
     }
 
-    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn changed(&mut self, now: &Parameters, at: &Context) -> Result<Parameters, Error> {
         let Parameters::Copy(copy) = now else {
             return Err(invalid("what the node copies is not known here; set both ends".to_owned()));
         };
@@ -582,7 +581,7 @@ impl NodeChange for CopyChange<'_> {
         HandedOver(holds)
     }
 
-    fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, refused: &Parameters, at: &Context) -> Error {
         match refused {
             Parameters::Copy(copy) => copy.explain(failure, at),
             _ => failure,

@@ -184,7 +184,7 @@ impl fmt::Debug for CopyParameters {
 /// A node copies in one context. Memory of a pool is copied in those of devices that have access to the pool, other memory in any
 /// (measured on driver 580). So it is the given one if its device has access to every pool, and else that of the first end that is
 /// another device's, of a pool if there is one.
-fn context_of(ends: [&Endpoint<'_>; 2], at: &Context) -> Option<Arc<Context>> {
+fn context_of(ends: [&Endpoint<'_>; 2], at: &Context) -> Option<Context> {
     let elsewhere =
         |end: &&Endpoint<'_>| end.device_ordinal().is_some_and(|ordinal| ordinal != at.device().ordinal());
     let first = ends.into_iter().find(elsewhere)?;
@@ -193,7 +193,7 @@ fn context_of(ends: [&Endpoint<'_>; 2], at: &Context) -> Option<Arc<Context>> {
     let beyond = |(end, pool): &(&Endpoint<'_>, _)| elsewhere(end) && !has_access(at, *pool);
     let deciding = if pooled.is_empty() { first } else { pooled.iter().find(|end| beyond(end))?.0 };
     match deciding.context() {
-        Some(named) => Some(Arc::clone(named)),
+        Some(named) => Some(named.clone()),
         None => {
             let device = Device::get(at.driver(), deciding.device_ordinal()?);
             device.and_then(|device| device.primary_context()).ok()
@@ -237,11 +237,11 @@ impl NodeOperation for Copy<'_> {
         crate::op::Operation::traits(self)
     }
 
-    fn node_context(&self, at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn node_context(&self, at: &Context) -> Option<Context> {
         context_of([&self.to, &self.from], at)
     }
 
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error> {
         if self.bytes == 0 {
             return Err(nothing_to_copy());
         }
@@ -270,7 +270,7 @@ impl NodeOperation for Copy<'_> {
         HandedOver(holds)
     }
 
-    fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
+    fn explain(&self, failure: Error, at: &Context) -> Error {
         refusal::of_copy_node(failure, at, self.ends())
     }
 }
@@ -286,11 +286,11 @@ impl NodeOperation for Copy3d<'_> {
         crate::op::Operation::traits(self)
     }
 
-    fn node_context(&self, at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn node_context(&self, at: &Context) -> Option<Context> {
         context_of([&self.to.at, &self.from.at], at)
     }
 
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error> {
         if self.extent.is_empty() {
             return Err(nothing_to_copy());
         }
@@ -318,7 +318,7 @@ impl NodeOperation for Copy3d<'_> {
         HandedOver(holds)
     }
 
-    fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
+    fn explain(&self, failure: Error, at: &Context) -> Error {
         refusal::of_copy_node(failure, at, self.reaches())
     }
 }

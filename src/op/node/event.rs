@@ -7,14 +7,15 @@ use crate::driver::Driver;
 use crate::driver::sys::CUevent;
 use crate::event::Event;
 use crate::object::error::Error;
+use crate::object::handle::Shared as _;
+use crate::object::handle::Weakly;
 use crate::op::event::check_event;
 use crate::op::{Record, Traits, Wait};
-use std::sync::{Arc, Weak};
 
 /// Which event a node records, or waits for.
 #[derive(Debug, Clone)]
 pub struct EventParameters {
-    event: Weak<Event>,
+    event: Weakly<Event>,
     native: CUevent,
 }
 
@@ -24,19 +25,19 @@ unsafe impl Send for EventParameters {}
 unsafe impl Sync for EventParameters {}
 
 impl EventParameters {
-    fn of(event: &Arc<Event>) -> Self {
-        Self { event: Arc::downgrade(event), native: event.native_in_graph() }
+    fn of(event: &Event) -> Self {
+        Self { event: event.downgrade(), native: event.native_in_graph() }
     }
 
     /// What the driver says of a node.
     pub(crate) fn of_driver(driver: &Driver, native: CUevent) -> Self {
         let event = Event::of_native(driver, native);
-        Self { event: event.as_ref().map_or_else(Weak::new, Arc::downgrade), native }
+        Self { event: event.as_ref().map_or_else(Weakly::new, |event| event.downgrade()), native }
     }
 
     /// The event, as long as it is there.
     #[must_use]
-    pub fn event(&self) -> Option<Arc<Event>> {
+    pub fn event(&self) -> Option<Event> {
         self.event.upgrade()
     }
 
@@ -47,9 +48,9 @@ impl EventParameters {
     }
 }
 
-fn holds(event: &Arc<Event>) -> HandedOver {
+fn holds(event: &Event) -> HandedOver {
     let mut holds = Holds::default();
-    holds.keep(For::Object(0), Arc::<Event>::clone(event));
+    holds.keep(For::Object(0), event.hold());
     HandedOver(holds)
 }
 
@@ -64,7 +65,7 @@ impl NodeOperation for Record<'_> {
         Traits::default()
     }
 
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error> {
         check_event(self.0, at)?;
         Ok(Parameters::EventRecord(EventParameters::of(self.0)))
     }
@@ -92,7 +93,7 @@ impl NodeOperation for Wait<'_> {
         Traits::default()
     }
 
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error> {
         check_event(self.0.event, at)?;
         Ok(Parameters::EventWait(EventParameters::of(self.0.event)))
     }

@@ -107,7 +107,7 @@ impl NodeOperation for HostFunction {
         Operation::traits(self)
     }
 
-    fn parameters(&mut self, _at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, _at: &Context) -> Result<Parameters, Error> {
         let Function::Repeatable(function) = &self.function else {
             return Err(invalid(
                 "this function is called once, and a graph may call it again and again; give one that can be repeated"

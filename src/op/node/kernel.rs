@@ -7,9 +7,9 @@ use crate::driver::calls::graph::node::RawKernelNode;
 use crate::driver::calls::kernel::function::{Form, RawKernel};
 use crate::driver::calls::kernel::launch::{RawArguments, RawAttributes, RawShape};
 use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribute, CUlaunchAttributeID};
-use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::Error;
+use crate::object::handle::Shared as _;
 use crate::op::launch::LaunchArguments;
 use crate::op::reach::Sink;
 use crate::op::{Launch, Operation, Traits};
@@ -213,7 +213,7 @@ impl NodeOperation for Launch<'_, '_> {
         Operation::traits(self)
     }
 
-    fn node_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn node_context(&self, _at: &Context) -> Option<Context> {
         self.config.context.cloned()
     }
 
@@ -225,7 +225,7 @@ impl NodeOperation for Launch<'_, '_> {
     }
 
     #[inline]
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error> {
         let checked = self.check_for(at, Sink::Graph)?;
         let arguments = match &self.arguments {
             // SAFETY: whoever made the arguments vouched for their bytes.
@@ -269,12 +269,12 @@ impl NodeOperation for Launch<'_, '_> {
             holds.keep_arguments(arguments);
         }
         if let Some(trigger) = &self.config.programmatic_event {
-            holds.keep(For::Event, Arc::<Event>::clone(trigger.event));
+            holds.keep(For::Event, trigger.event.hold());
         }
         HandedOver(holds)
     }
 
-    fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
+    fn explain(&self, failure: Error, at: &Context) -> Error {
         refusal::explain(failure, self.config, self.kernel, at)
     }
 }

@@ -91,7 +91,7 @@ impl NodeOperation for MemoryOperations<'_, '_> {
         Operation::traits(self)
     }
 
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error> {
         let raw = self.raw(at)?;
         self.values().flatten().try_for_each(|place| check_kept(place, "place of the value", at))?;
         // The driver looks at them only when the graph is launched.

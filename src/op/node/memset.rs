@@ -94,16 +94,16 @@ impl NodeOperation for Memset<'_> {
         crate::op::Operation::traits(self)
     }
 
-    fn node_context(&self, at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn node_context(&self, at: &Context) -> Option<Context> {
         let end = &self.at;
         if let Some(named) = end.context() {
-            return Some(Arc::clone(named));
+            return Some(named.clone());
         }
         let ordinal = end.device_ordinal().filter(|ordinal| *ordinal != at.device().ordinal())?;
         Device::get(at.driver(), ordinal).and_then(|device| device.primary_context()).ok()
     }
 
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error> {
         let Self { value, pitch, width, height, .. } = *self;
         if width == 0 || height == 0 {
             return Err(invalid("a memset node sets at least one value".to_owned()));
@@ -135,7 +135,7 @@ impl NodeOperation for Memset<'_> {
         HandedOver(holds)
     }
 
-    fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
+    fn explain(&self, failure: Error, at: &Context) -> Error {
         self.refused(failure, at)
     }
 }

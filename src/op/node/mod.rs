@@ -307,7 +307,7 @@ pub trait NodeOperation: sealed::Node {
     fn node_traits(&self) -> Traits;
 
     /// The context in which the node runs, where that is another one than `at`, the graph's.
-    fn node_context(&self, at: &Arc<Context>) -> Option<Arc<Context>> {
+    fn node_context(&self, at: &Context) -> Option<Context> {
         let _ = at;
         None
     }
@@ -323,7 +323,7 @@ pub trait NodeOperation: sealed::Node {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for what cannot be a node; the refusals of the same
     /// operation in a stream.
-    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error>;
+    fn parameters(&mut self, at: &Context) -> Result<Parameters, Error>;
 
     /// Where the arguments of a kernel are that was checked, one by one: the driver reads them there, too.
     #[doc(hidden)]
@@ -345,7 +345,7 @@ pub trait NodeOperation: sealed::Node {
     fn holds(&mut self) -> HandedOver;
 
     /// Why the driver refused the node.
-    fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
+    fn explain(&self, failure: Error, at: &Context) -> Error {
         let _ = at;
         failure
     }

@@ -91,7 +91,7 @@ impl Parameters {
 
     /// Calls a function with the context of each object that the node uses and that ends with its context; not with that of its kernel, in
     /// whose context it runs.
-    pub(crate) fn each_context(&self, mut look: impl FnMut(&Arc<Context>)) {
+    pub(crate) fn each_context(&self, mut look: impl FnMut(&Context)) {
         let mut look_at = |object: &Weak<dyn Operand>| {
             if let Some(object) = object.upgrade()
                 && let Some(context) = object.context()

@@ -17,8 +17,8 @@ const THREADS: u32 = 32;
 
 /// What the typed rows use.
 struct Typed {
-    context: Arc<Context>,
-    stream: Arc<Stream>,
+    context: Context,
+    stream: Stream,
     library: Arc<Library>,
 }
 

@@ -9,7 +9,7 @@ use crate::graph::definition::State;
 use crate::object::error::Error;
 use crate::op::capture::{Capturable, Clock, Position, is_valid};
 use crate::stream::Stream;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 /// What was captured last in all branches.
 struct Ends {
@@ -36,7 +36,7 @@ impl Capture {
         self.check_valid()?;
         let ends = self.present_ends(&state, named)?;
         let last = ends.clock.as_ref().and_then(|clock| self.branches.lock().find_last(clock, named));
-        let stream = last.as_deref().unwrap_or(named);
+        let stream = last.as_ref().unwrap_or(named);
         let checked = CheckedNode::of(self.tree(), self.object().id, stream, operation)?;
         if last.is_some() {
             // SAFETY: as the caller vouches.
@@ -98,7 +98,7 @@ impl Capture {
         wait: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.branches.lock().waits(self.table(), stream, after, wait)?;
-        if std::ptr::eq(stream, Arc::as_ptr(&self.stream)) {
+        if *stream == self.stream {
             self.goes_on_with_those_beside();
         }
         Ok(())

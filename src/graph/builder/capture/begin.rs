@@ -39,7 +39,7 @@ pub(in crate::graph::builder) enum Target<'a> {
 
 /// A capture that is about to begin.
 pub(super) struct Beginning<'a> {
-    pub(super) stream: &'a Arc<Stream>,
+    pub(super) stream: &'a Stream,
     pub(super) mode: CaptureMode,
     is_again: bool,
     builder: &'a Arc<Name>,
@@ -49,7 +49,7 @@ pub(super) struct Beginning<'a> {
 impl Capture {
     /// Begins to capture a stream.
     pub(in crate::graph::builder) fn begin(
-        stream: &Arc<Stream>,
+        stream: &Stream,
         mode: CaptureMode,
         target: Target<'_>,
         builder: &Arc<Name>,
@@ -91,7 +91,7 @@ impl Beginning<'_> {
         let number = if self.is_again { Tree::new_number() } else { graph.definition.tree.number() };
         Arc::new_cyclic(|this| Capture {
             graph,
-            stream: Arc::clone(self.stream),
+            stream: self.stream.clone(),
             mode: self.mode,
             is_blocking,
             is_again: self.is_again,

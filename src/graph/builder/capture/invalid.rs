@@ -40,11 +40,8 @@ impl Capture {
     pub(super) fn leave_to_those_around(&self) {
         // The end would destroy what is around those.
         let has_left = !self.parts.lock().left.is_empty();
-        let left = Left {
-            stream: Arc::clone(&self.stream),
-            table: self.table(),
-            is_lost: AtomicBool::new(has_left),
-        };
+        let left =
+            Left { stream: self.stream.clone(), table: self.table(), is_lost: AtomicBool::new(has_left) };
         let left = Arc::new(left);
         let mut around = self.outer.upgrade();
         while let Some(capture) = around {

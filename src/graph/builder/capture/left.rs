@@ -7,7 +7,6 @@ use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 use crate::graph::relations;
 use crate::stream::Stream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How often the driver is told to end a capture that is given up.
@@ -15,7 +14,7 @@ pub(super) const ATTEMPTS: usize = 3;
 
 /// The capture of a body, which ends when the last capture around it lets go of this.
 pub(super) struct Left {
-    pub(super) stream: Arc<Stream>,
+    pub(super) stream: Stream,
     pub(super) table: &'static Table,
     /// Whether the driver has destroyed what is around the body, and with it the body: it crashes on the end.
     pub(super) is_lost: AtomicBool,
@@ -25,7 +24,7 @@ impl Drop for Left {
     fn drop(&mut self) {
         if self.is_lost.load(Relaxed) || !self.ends() {
             // The driver crashes on a stream that is destroyed while it captures.
-            std::mem::forget(Arc::clone(&self.stream));
+            std::mem::forget(self.stream.clone());
         }
     }
 }

@@ -34,7 +34,7 @@ use std::sync::{Arc, Weak};
 const ALIGNMENT: usize = 512;
 
 pub(super) struct Arena {
-    context: Arc<Context>,
+    context: Context,
     /// `None` for an arena that measures.
     block: Option<Arc<ArenaBlock>>,
     /// What an arena that measures has given out, which its graph keeps, and the buffer.
@@ -44,22 +44,22 @@ pub(super) struct Arena {
 
 /// Memory of an arena, which graphs keep: the block, or, of an arena that measures, what was given out at one time.
 pub(crate) struct ArenaBlock {
-    context: Arc<Context>,
+    context: Context,
     memory: DeviceMemory,
 }
 
 impl Arena {
     /// With a block of so many bytes; with none, one that measures.
-    pub(super) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
+    pub(super) fn new(context: &Context, bytes: usize) -> Result<Self, Error> {
         let block = match bytes {
             0 => None,
             _ => Some(Arc::new(ArenaBlock::of(context, whole(bytes).unwrap_or(bytes))?)),
         };
-        let (context, pieces) = (Arc::clone(context), Mutex::default());
+        let (context, pieces) = (context.clone(), Mutex::default());
         Ok(Self { context, block, pieces, plans: Mutex::default() })
     }
 
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Context {
         &self.context
     }
 
@@ -73,7 +73,7 @@ impl Arena {
         self.plans.lock().needed
     }
 
-    pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
+    pub(super) fn allocate(&self, bytes: usize, stream: &Stream) -> Result<DevicePointer, Error> {
         let Some((under, at)) = position(stream)? else { return Err(not_captured(stream)) };
         if bytes == 0 {
             return Ok(DevicePointer::NULL);
@@ -93,7 +93,7 @@ impl Arena {
     }
 
     /// Gives a part back, to be given out again in the same capture. When that is over, nothing is to be done.
-    pub(super) fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
+    pub(super) fn free(&self, pointer: DevicePointer, stream: &Stream) -> Result<(), Error> {
         let Some((under, at)) = position(stream)? else { return Ok(()) };
         if let Some(plan) = self.plans.lock().known(&under) {
             plan.free(pointer, &at);
@@ -102,7 +102,7 @@ impl Arena {
     }
 
     /// Memory for a part alone, which the graph keeps as a whole: uses may name its address alone.
-    fn piece(&self, part: Part, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
+    fn piece(&self, part: Part, stream: &Stream) -> Result<DevicePointer, Error> {
         let piece = Arc::new(ArenaBlock::of(&self.context, part.bytes as usize)?);
         if !keep(stream, Arc::clone(&piece) as Hold)? {
             return Err(not_captured(stream));
@@ -129,8 +129,8 @@ fn whole(bytes: usize) -> Option<usize> {
 }
 
 impl ArenaBlock {
-    fn of(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
-        Ok(Self { context: Arc::clone(context), memory: DeviceMemory::allocate(context, bytes)? })
+    fn of(context: &Context, bytes: usize) -> Result<Self, Error> {
+        Ok(Self { context: context.clone(), memory: DeviceMemory::allocate(context, bytes)? })
     }
 
     /// Where a part is; `None` if it reaches past the end.
@@ -167,7 +167,7 @@ impl Operand for ArenaBlock {
         self.context.driver()
     }
 
-    fn context(&self) -> Option<&Arc<Context>> {
+    fn context(&self) -> Option<&Context> {
         Some(&self.context)
     }
 }

@@ -1,10 +1,12 @@
 //! What each capture has of an arena.
 
 use super::plan::Plan;
+use crate::object::handle::Shared as _;
+use crate::object::handle::Weakly;
 use crate::op::capture::{Under, under};
 use crate::stream::Stream;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 /// So many plans for captures of others are kept, although nobody says whether those are over.
 const MOST_OF_OTHERS: usize = 1024;
@@ -23,20 +25,17 @@ struct CapturePlan {
     /// What goes when nothing is captured into the graph any more; `None` for captures of others.
     lasts: Option<Weak<dyn Send + Sync>>,
     /// A stream of the capture.
-    stream: Weak<Stream>,
+    stream: Weakly<Stream>,
 }
 
 impl Plans {
     /// The plan of the capture in which the stream is.
-    pub(super) fn of(&mut self, under: &Under, stream: &Arc<Stream>) -> &mut Plan {
+    pub(super) fn of(&mut self, under: &Under, stream: &Stream) -> &mut Plan {
         if !self.of.contains_key(&under.capture) {
             self.forget_what_is_over();
         }
-        let new = || CapturePlan {
-            plan: Plan::default(),
-            lasts: under.lasts.clone(),
-            stream: Arc::downgrade(stream),
-        };
+        let new =
+            || CapturePlan { plan: Plan::default(), lasts: under.lasts.clone(), stream: stream.downgrade() };
         &mut self.of.entry(under.capture).or_insert_with(new).plan
     }
 

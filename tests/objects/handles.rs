@@ -1,0 +1,41 @@
+//! Handles in Rust: clones are of one object, which lives as long as any of them.
+
+use super::{Softcuda, context, device, stream};
+use crate::common::alone;
+use cushim::{Context, Event, EventOptions, Stream};
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+fn are_of_one_object<H: Clone + Debug + Eq + Hash + Send + Sync>(one: &H, other: &H) {
+    assert_eq!(*one, one.clone());
+    assert_ne!(one, other);
+    assert_eq!(HashSet::from([one.clone(), other.clone(), one.clone()]).len(), 2);
+}
+
+#[test]
+fn clones_are_equal_and_have_one_hash() {
+    let here = context();
+    let there = Context::create(&device(), 0).expect("a context");
+    are_of_one_object(&here, &there);
+    are_of_one_object(&Stream::legacy(&here), &Stream::legacy(&there));
+    are_of_one_object(&stream(&here), &stream(&here));
+    let event = || Event::create(&here, &EventOptions::default()).expect("an event");
+    are_of_one_object(&event(), &event());
+    assert_eq!(HashSet::from([device(), device(), here.device().clone()]).len(), 1);
+}
+
+#[test]
+fn the_last_clone_takes_the_object_along() {
+    alone("handles::the_last_clone_takes_the_object_along", &[], || {
+        let softcuda = Softcuda::open();
+        let stream = stream(&context());
+        let live = softcuda.live("stream");
+        let clone = stream.clone();
+        drop(stream);
+        clone.synchronize().expect("it is there");
+        assert_eq!(softcuda.live("stream"), live);
+        drop(clone);
+        assert_eq!(softcuda.live("stream"), live - 1);
+    });
+}
