@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 mod boxes;
 mod capture;
+mod checkpoints;
 mod context_events;
 mod contexts;
 mod ctxgone;
@@ -139,6 +140,7 @@ const BEFORE_GRAPHS: &[&Section] = &[
     &managed::SECTION,
     &numa_and_pools::SECTION,
     &processes::SECTION,
+    &checkpoints::SECTION,
     &virtual_memory::SECTION,
     &capture::SECTION,
     &capture::begin::SECTION,

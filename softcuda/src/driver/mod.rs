@@ -19,10 +19,12 @@
 //! | `enqueue` | the calls that put operations into streams |
 //! | `user_object` | data of the program's that graphs keep |
 //! | `graph` | graphs, and captures, which make them |
+//! | `checkpoint` | the state of a process that is saved and restored |
 //! | `installed` | the devices of the machine, for tools that manage them |
 
 pub(crate) mod call;
 pub(crate) mod capture;
+pub(crate) mod checkpoint;
 mod condition;
 pub(crate) mod context;
 pub(crate) mod device;

@@ -77,33 +77,75 @@ extern "C" fn cuCheckpointOperationComplete() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCheckpointProcessCheckpoint() -> CUresult {
-    entry::refuse(13)
+extern "C" fn cuCheckpointProcessCheckpoint(pid: i32, args: Out<CUcheckpointCheckpointArgs>) -> CUresult {
+    entry::call(
+        13,
+        &|a: &mut Arguments| {
+            a.value("pid", pid);
+            a.address("args", args.address());
+        },
+        &|| crate::driver::checkpoint::cuCheckpointProcessCheckpoint(pid, args),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCheckpointProcessGetRestoreThreadId() -> CUresult {
-    entry::refuse(14)
+extern "C" fn cuCheckpointProcessGetRestoreThreadId(pid: i32, tid: Out<i32>) -> CUresult {
+    entry::call(
+        14,
+        &|a: &mut Arguments| {
+            a.value("pid", pid);
+            a.address("tid", tid.address());
+        },
+        &|| crate::driver::checkpoint::cuCheckpointProcessGetRestoreThreadId(pid, tid),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCheckpointProcessGetState() -> CUresult {
-    entry::refuse(15)
+extern "C" fn cuCheckpointProcessGetState(pid: i32, state: Out<CUprocessState>) -> CUresult {
+    entry::call(
+        15,
+        &|a: &mut Arguments| {
+            a.value("pid", pid);
+            a.address("state", state.address());
+        },
+        &|| crate::driver::checkpoint::cuCheckpointProcessGetState(pid, state),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCheckpointProcessLock() -> CUresult {
-    entry::refuse(16)
+extern "C" fn cuCheckpointProcessLock(pid: i32, args: Out<CUcheckpointLockArgs>) -> CUresult {
+    entry::call(
+        16,
+        &|a: &mut Arguments| {
+            a.value("pid", pid);
+            a.address("args", args.address());
+        },
+        &|| crate::driver::checkpoint::cuCheckpointProcessLock(pid, args),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCheckpointProcessRestore() -> CUresult {
-    entry::refuse(17)
+extern "C" fn cuCheckpointProcessRestore(pid: i32, args: Out<CUcheckpointRestoreArgs>) -> CUresult {
+    entry::call(
+        17,
+        &|a: &mut Arguments| {
+            a.value("pid", pid);
+            a.address("args", args.address());
+        },
+        &|| crate::driver::checkpoint::cuCheckpointProcessRestore(pid, args),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCheckpointProcessUnlock() -> CUresult {
-    entry::refuse(18)
+extern "C" fn cuCheckpointProcessUnlock(pid: i32, args: Out<CUcheckpointUnlockArgs>) -> CUresult {
+    entry::call(
+        18,
+        &|a: &mut Arguments| {
+            a.value("pid", pid);
+            a.address("args", args.address());
+        },
+        &|| crate::driver::checkpoint::cuCheckpointProcessUnlock(pid, args),
+    )
 }
 
 #[unsafe(no_mangle)]

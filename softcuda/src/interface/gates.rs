@@ -5,6 +5,7 @@ use crate::abi::Answer;
 use crate::abi::exports::answers_before_init;
 use crate::abi::names::{EXPORTS, Export};
 use crate::abi::sys::{CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_SUPPORTED};
+use crate::driver::checkpoint::wait_while_held;
 use crate::driver::operation::host_function;
 use crate::driver::user_object::destructor;
 use crate::instruments::settings::{memory_pools, version};
@@ -16,6 +17,8 @@ enum Gate {
     /// Also before `cuInit`, and in the child of a fork.
     Always,
     AfterInit,
+    /// The same, and also while the process is locked.
+    AlsoLocked,
     /// After `cuInit`, and then no device can do it.
     NoDevice,
     /// Never: the impersonated version does not have it.
@@ -28,6 +31,7 @@ static GATES: LazyLock<Vec<Gate>> = LazyLock::new(|| {
     let gate = |export: &Export| match export.base {
         base if answers_before_init(base) => Gate::Always,
         _ if export.number > version() => Gate::Never,
+        base if base.starts_with("cuCheckpoint") => Gate::AlsoLocked,
         base if needs_pools(base) && !memory_pools() => Gate::NoDevice,
         _ => Gate::AfterInit,
     };
@@ -88,7 +92,8 @@ pub(super) fn admit(index: usize) -> Answer {
     match GATES[index] {
         Gate::Always => Ok(()),
         Gate::Never => Err(CUDA_ERROR_NOT_SUPPORTED),
-        Gate::AfterInit => init::check(),
+        Gate::AlsoLocked => init::check(),
+        Gate::AfterInit => init::check().map(|()| wait_while_held()),
         Gate::NoDevice => init::check().and(Err(CUDA_ERROR_NOT_SUPPORTED)),
     }
 }

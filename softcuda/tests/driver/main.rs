@@ -10,6 +10,7 @@ mod bounds;
 mod capture;
 mod capture_threads;
 mod capture_work;
+mod checkpoints;
 mod checks;
 mod contexts;
 mod devices;
