@@ -156,7 +156,7 @@ struct target {
 static int reaches(const struct plan *plan, int buffer) {
   const struct object *it = &objects[buffer];
   const int device = ancestor(user_of_memory(plan), FUZZ_device);
-  if (!it->on_device || is_lost(buffer)) return 0;
+  if (!it->on_device || it->asleep || is_lost(buffer)) return 0;
   return it->ordinal < 0 || (device != NOTHING && it->ordinal == objects[device].ordinal);
 }
 

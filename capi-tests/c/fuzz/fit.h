@@ -98,6 +98,12 @@ static void fit_import(struct plan *plan) {
   demand(plan, CUSHIM_ERROR_INVALID_ARGUMENT);
 }
 
+/* Those that have its address alone, as tensors do, must not use it while it sleeps: so one that was lent is not put to sleep. */
+static void fit_sleep(struct plan *plan) {
+  const int buffer = plan->objects[0];
+  if (buffer != NOTHING && (objects[buffer].children > 0 || objects[buffer].holds > 0)) set_argument(plan, "flags", 2);
+}
+
 /* The resource from which the call allocates, if that is known. */
 static int allocates_from(const struct plan *plan) {
   const int resource = object_at(plan, "resource");
@@ -152,6 +158,7 @@ static void fit(struct plan *plan) {
   else if (is_named(plan, "cushim_kernel_launch_packed")) fit_launch_packed(plan);
   else if (is_named(plan, "cushim_buffer_import_dlpack")) fit_import(plan);
   else if (is_named(plan, "cushim_resource_set_peers") || is_named(plan, "cushim_resource_remove_peers")) fit_peers(plan);
+  else if (is_named(plan, "cushim_buffer_sleep")) fit_sleep(plan);
   else if (imported_by(plan) != EXPORTED_KINDS) fit_exported(plan);
   plan->doubtful |= refuses_objects(plan);
   fit_stream(plan);

@@ -342,6 +342,50 @@ static void imports_pools(void) {
   your_turn();
 }
 
+/* One buffer goes before a reset and the other after it: the memory is freed all the same, though the stream of the first is gone. */
+
+static void exports_once(void) {
+  cushim_resource pool;
+  cushim_buffer buffer;
+  descriptor handle, contents;
+  int32_t file = -1;
+  all = open_objects();
+  pool = pool_of(FILES);
+  buffer = buffer_of(pool, WHOLE, 9);
+  CHECK_OK(cushim_resource_export(pool, handle.bytes, SIZE, &file));
+  CHECK_OK(cushim_buffer_export(buffer, contents.bytes, SIZE));
+  send_descriptor(&handle, file);
+  send_descriptor(&contents, -1);
+  CHECK(close(file) == 0);
+  my_turn();
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(pool));
+  close_objects(&all);
+}
+
+static void imports_and_resets(void) {
+  cushim_resource pool = NULL;
+  cushim_buffer buffer = NULL, again = NULL;
+  descriptor handle, contents;
+  uint64_t unreported = 7;
+  int file;
+  all = open_objects();
+  file = receive_descriptor(&handle);
+  receive_descriptor(&contents);
+  CHECK_OK(import_pool(&handle, file, &pool));
+  CHECK_OK(import_buffer(pool, &contents, &buffer));
+  CHECK_OK(import_buffer(pool, &contents, &again));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_device_reset_primary_context(all.device));
+  CHECK_OK(cushim_buffer_destroy(again));
+  CHECK_OK(cushim_driver_get_unreported_errors(all.driver, &unreported));
+  CHECK(unreported == 0);
+  CHECK_OK(cushim_resource_destroy(pool));
+  CHECK(close(file) == 0);
+  close_objects(&all);
+  your_turn();
+}
+
 /* Memory of cuMemAlloc. */
 
 static cushim_status open_any(const descriptor *what) {
@@ -451,11 +495,11 @@ static void imports_and_stays(void) {
   close_objects(&all);
 }
 
-/* Whether the driver is one that has devices, and these share: asked in a process of its own. */
-static int has_none(void) {
+/* What the driver is: asked in a process of its own. */
+static int is_driver(int (*asked)(cushim_driver driver)) {
   int status = 0;
   const pid_t child = fork();
-  if (child == 0) _exit(is_none(open_driver()) ? 7 : 0);
+  if (child == 0) _exit(asked(open_driver()) ? 7 : 0);
   CHECK(child > 0 && waitpid(child, &status, 0) == child);
   return WIFEXITED(status) && WEXITSTATUS(status) == 7;
 }
@@ -492,12 +536,13 @@ static void without_driver(void) {
 
 int main(void) {
   check_begin();
-  if (has_none()) {
+  if (is_driver(is_none)) {
     without_driver();
     return check_done();
   }
   in_two_processes(exports_events, imports_events, 0);
   in_two_processes(exports_pools, imports_pools, 0);
+  if (is_driver(is_software)) in_two_processes(exports_once, imports_and_resets, 0);
   in_two_processes(exports_memory, imports_memory, 0);
   in_two_processes(exports_and_ends, imports_and_stays, 0);
   is_killed = 1;

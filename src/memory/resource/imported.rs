@@ -103,7 +103,11 @@ impl Imported {
             return Ok(());
         }
         for mark in &memory[at].after {
-            stream.wait_event(mark)?;
+            match stream.wait_event(mark) {
+                // The work went with its context.
+                Err(_) if mark.context().is_gone() => {}
+                waits => waits?,
+            }
         }
         // SAFETY: as the caller vouches; nobody else has the memory.
         unsafe { stream.enqueue(&mut Free::new(pointer)) }?;
