@@ -420,7 +420,8 @@ class Shareable(IntEnum):
     POSIX_FD = 1
     """By a file descriptor (Linux)."""
     FABRIC = 2
-    """By a fabric handle, on a device that has a fabric. CUDA 12.3."""
+    """By a fabric handle, on a device that has a fabric and in a process that has an IMEX channel (CUDA 12.3).
+    cushim creates such memory and does not export it: use `allocation_native`."""
 
 
 class VirtualFlags(IntFlag):

@@ -59,6 +59,22 @@ static size_t free_memory(void) {
 /* Whether all memory is free again; a real driver keeps some for itself. */
 static int is_back(size_t before) { return !is_software(all.driver) || free_memory() == before; }
 
+/* A GPU may say that it has a fabric where the machine has none: then memory is refused. (`softcuda/fabric` has a driver that does so.) */
+static void without_fabric(void) {
+  cushim_virtual_options options = zero_options();
+  cushim_allocation allocation = (cushim_allocation)NOT_NULL;
+  cushim_status status;
+  options.shareable = CUSHIM_SHAREABLE_FABRIC;
+  status = cushim_allocation_create(all.device, MIB, &options, &allocation);
+  printf("  memory for a fabric: status %d\n", (int)status);
+  if (status == CUSHIM_SUCCESS) {
+    CHECK_OK(cushim_allocation_destroy(allocation));
+    return;
+  }
+  CHECK(allocation == NULL && (status == CUSHIM_ERROR_UNSUPPORTED || status == CUDA_ERROR_NOT_PERMITTED || status == CUDA_ERROR_NOT_SUPPORTED));
+  if (status == CUDA_ERROR_NOT_PERMITTED) CHECK_CONTAINS(last_message(), "IMEX");
+}
+
 static void options_are_checked(void) {
   cushim_virtual_options options = zero_options();
   const int32_t own = 0, nobody = 99;
@@ -102,6 +118,8 @@ static void options_are_checked(void) {
     options = zero_options();
     options.flags = CUSHIM_VIRTUAL_GPU_DIRECT_RDMA;
     refused(CUSHIM_ERROR_UNSUPPORTED, &options, "GPUDirect RDMA");
+  } else {
+    without_fabric();
   }
   options = zero_options();
   options.location = cushim_location_host();

@@ -33,7 +33,8 @@ pub enum cushim_shareable {
     CUSHIM_SHAREABLE_NONE = 0,
     /// By a file descriptor (Linux).
     CUSHIM_SHAREABLE_POSIX_FD = 1,
-    /// By a fabric handle, on a device that has a fabric. CUDA 12.3.
+    /// By a fabric handle, on a device that has a fabric and in a process that has an IMEX channel (CUDA 12.3).
+    /// cushim creates such memory and does not export it: use `cushim_allocation_native`.
     CUSHIM_SHAREABLE_FABRIC = 2,
 }
 

@@ -21,8 +21,8 @@ pub(super) struct Chunk {
 impl Chunk {
     pub(super) fn create(plan: &Arc<Plan>, bytes: usize) -> Result<Arc<Self>, Error> {
         let table = plan.driver().object_table();
-        let raw =
-            RawAllocation::create(table, bytes, &plan.properties).map_err(|error| plan.failed(error))?;
+        let raw = RawAllocation::create(table, bytes, &plan.properties)
+            .map_err(|error| explain_creation(plan.failed(error), plan))?;
         Ok(Arc::new(Self { raw: Some(raw), bytes, plan: Arc::clone(plan), is_imported: false }))
     }
 
@@ -56,6 +56,18 @@ impl Chunk {
     pub(super) fn raw(&self) -> &RawAllocation {
         self.raw.as_ref().expect("memory has its handle until it is dropped")
     }
+}
+
+/// A device says that it has a fabric where the machine has set up none.
+#[cold]
+fn explain_creation(mut failure: Error, plan: &Plan) -> Error {
+    if plan.properties.is_for_fabric() && failure.status.0 == sys::CUDA_ERROR_NOT_PERMITTED.0 {
+        failure.message.push_str(
+            ". Memory for a fabric needs an IMEX channel, which this process has not: set one up (nvidia-imex), or share by file descriptors \
+             (CUSHIM_SHAREABLE_POSIX_FD)",
+        );
+    }
+    failure
 }
 
 impl Drop for Chunk {

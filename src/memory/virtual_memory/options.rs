@@ -23,7 +23,8 @@ pub enum ShareableHandle {
     None,
     /// By a file descriptor (Linux).
     PosixFd,
-    /// By a fabric handle, where the device has that (12.3).
+    /// By a fabric handle, where the device has that (12.3) and the process an IMEX channel. cushim does not export such memory: its
+    /// [native handle](crate::memory::Allocation::native) is for that.
     Fabric,
 }
 

@@ -65,6 +65,13 @@ fn export_at(chunk: &Chunk, place: Place, offset: usize) -> Result<Exported, Err
             "the memory is another process's, and only the process that created it can export it".to_owned(),
         ));
     }
+    if plan.properties.is_for_fabric() {
+        return Err(refused(
+            "the memory was created for a fabric, and cushim exports no fabric handles: export its native handle (cushim_allocation_native) \
+             with cuMemExportToShareableHandle, or create it with CUSHIM_SHAREABLE_POSIX_FD"
+                .to_owned(),
+        ));
+    }
     if plan.properties.handle_types & sys::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0 == 0 {
         return Err(refused(
             "the memory is of this process only; create it with the option shareable, CUSHIM_SHAREABLE_POSIX_FD".to_owned(),

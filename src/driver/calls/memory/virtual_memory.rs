@@ -5,8 +5,8 @@ use super::super::gone_at_exit;
 use crate::driver::call;
 use crate::driver::sys::{
     CU_MEM_ALLOC_GRANULARITY_MINIMUM, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, CU_MEM_ALLOCATION_TYPE_PINNED,
-    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc,
-    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_v1_allocFlags,
+    CU_MEM_HANDLE_TYPE_FABRIC, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUdeviceptr, CUmemAccess_flags,
+    CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_v1_allocFlags,
     CUmemGenericAllocationHandle, CUmemLocation,
 };
 use crate::driver::{CallError, Table};
@@ -22,6 +22,11 @@ pub(crate) struct AllocationProperties {
 }
 
 impl AllocationProperties {
+    /// Whether it can have a fabric handle.
+    pub(crate) fn is_for_fabric(&self) -> bool {
+        self.handle_types & CU_MEM_HANDLE_TYPE_FABRIC.0 != 0
+    }
+
     fn native(&self) -> CUmemAllocationProp {
         CUmemAllocationProp {
             type_: CU_MEM_ALLOCATION_TYPE_PINNED,
