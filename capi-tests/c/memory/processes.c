@@ -180,6 +180,26 @@ static cushim_status import_any_pool(const descriptor *what) {
   return status;
 }
 
+/* The device's own pool is not for others. */
+static void of_default_pool(void) {
+  cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
+  cushim_resource pool = NULL;
+  cushim_buffer buffer = NULL;
+  descriptor unused;
+  int32_t file = 7;
+  options.choice = CUSHIM_POOL_DEFAULT;
+  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_export(pool, unused.bytes, SIZE, &file));
+  CHECK_CONTAINS(last_message(), "CUSHIM_POOL_OWN");
+  CHECK(file == 0);
+  buffer = buffer_of(pool, SMALL, 1);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_buffer_export(buffer, unused.bytes, SIZE));
+  CHECK_CONTAINS(last_message(), "CUSHIM_POOL_OWN");
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK_OK(cushim_resource_destroy(pool));
+}
+
 static void exports_pools(void) {
   cushim_resource pool, plain, again = NULL, other;
   cushim_buffer buffer, small, mine, nothing = NULL, ours = NULL;
@@ -189,6 +209,7 @@ static void exports_pools(void) {
   pool = pool_of(FILES);
   other = pool_of(FILES);
   plain = pool_of(0);
+  of_default_pool();
   CHECK_OK(cushim_set_label(plain, "mine"));
   REFUSED(cushim_resource_export(plain, unused.bytes, SIZE, &none));
   CHECK_CONTAINS(last_message(), "\"mine\"");

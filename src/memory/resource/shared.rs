@@ -51,7 +51,7 @@ impl Resource {
         if let Some(device) = pool.device() {
             descriptor.device = device.uuid()?;
         }
-        let file = pool.raw().share().map_err(|error| self.failed(error))?;
+        let file = self.share(pool)?;
         descriptor.pool = self.exported_id(pool);
         Ok((file, descriptor.write()))
     }
@@ -136,11 +136,24 @@ impl Resource {
         Ok((self.exported_id(pool), native))
     }
 
+    /// A new descriptor of the pool. Of a pool that was not created here, only the driver knows whether it can have one.
+    fn share(&self, pool: &Pool) -> Result<i32, Error> {
+        pool.raw().share().map_err(|error| {
+            let mut failure = self.failed(error);
+            if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
+                failure.message.push_str(&format!(
+                    ". Only a pool that was created with handle_types {FILES} (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) can be exported, \
+                     and a device's default pool was not: create one of its own (CUSHIM_POOL_OWN)"
+                ));
+            }
+            failure
+        })
+    }
+
     /// The driver exports memory of a pool only once the pool itself was exported.
     fn share_once(&self, pool: &Pool) -> Result<(), Error> {
         if pool.id.get().is_none() {
-            let file = pool.raw().share().map_err(|error| self.failed(error))?;
-            drop(ExportedFile::new(file));
+            drop(ExportedFile::new(self.share(pool)?));
         }
         Ok(())
     }
