@@ -54,7 +54,8 @@ const OF_GRAPHS: [&str; 8] = [
 ];
 
 fn is_of_graphs(function: &Value) -> bool {
-    OF_GRAPHS.iter().any(|part| text(function, "name").contains(part))
+    let name = text(function, "name");
+    !name.starts_with("cushim_graphics") && OF_GRAPHS.iter().any(|part| name.contains(part))
 }
 
 fn returns_status(function: &Value) -> bool {

@@ -58,6 +58,7 @@ static int choose_function(void) {
     const int chosen = (int)below(FUNCTIONS);
     const struct fuzz_function *function = &fuzz_functions[chosen];
     if (function->of_graphs || (settings.safe && is_unsafe(function->name))) continue;
+    if (has_gl() && strcmp(function->name, "cushim_driver_open") == 0) continue; /* it opens another one */
     if (once_in((uint64_t)is_rare(function->name))) return chosen;
   }
 }

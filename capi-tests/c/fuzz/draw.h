@@ -3,6 +3,7 @@
 #define FUZZ_DRAW_H
 
 #include "code.h"
+#include "graphics.h"
 
 /* Callbacks. */
 
@@ -97,11 +98,14 @@ static uint64_t draw_bytes(const struct plan *plan) {
 static uint64_t draw_value(const struct plan *plan, const struct fuzz_parameter *parameter) {
   const char *name = parameter->name;
   if (parameter->values != NULL) return draw_enumerator(plan, parameter);
+  if (parameter->is_flags && mentions(plan, "_register_gl_") && !once_in(8)) return ONE_OF(0, CUSHIM_GRAPHICS_READ_ONLY, CUSHIM_GRAPHICS_WRITE_DISCARD);
   if (parameter->is_flags && is_named(plan, "cushim_buffer_sleep")) return ONE_OF(0, 0, CUSHIM_SLEEP_KEEP_CONTENTS, CUSHIM_SLEEP_KEEP_CONTENTS, 2);
   if (parameter->is_flags) return settings.safe ? below(4) : below(20);
   if (parameter->frees != NO_MEMORY) return a_memory(plan, parameter->frees, parameter->frees);
   if (parameter->is_address && strcmp(name, "address") != 0) return device_memory(plan);
   if (parameter->is_address) return once_in(2) ? device_memory(plan) : once_in(4) ? drawn() : host_memory(plan);
+  if (mentions(plan, "_register_gl_") && strcmp(name, "name") == 0) return draw_gl_name(plan);
+  if (mentions(plan, "_register_gl_") && strcmp(name, "target") == 0) return once_in(8) ? below(8) : (uint64_t)GL_TEXTURE_2D;
   if (strcmp(name, "bytes") == 0) return draw_bytes(plan);
   if (strcmp(name, "size") == 0 && (mentions(plan, "_export") || mentions(plan, "_import")) && !once_in(4)) return CUSHIM_DESCRIPTOR_BYTES;
   if (strcmp(name, "size") == 0) return ONE_OF(0, 1, 8, 256);

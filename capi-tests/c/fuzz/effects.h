@@ -69,6 +69,7 @@ static int borrowed_from(const struct plan *plan, enum fuzz_kind kind) {
   if (kind == FUZZ_stream) return objects[from].stream;
   parent = objects[from].parent;
   if (parent != NOTHING && objects[parent].kind == FUZZ_context) return parent; /* it was opened there */
+  if (parent != NOTHING && objects[parent].kind == FUZZ_graphics) return ancestor(parent, kind);
   /* Where no resource says in which context the memory is, its stream does. */
   if (!objects[from].ordered && parent != NOTHING && objects[parent].kind == FUZZ_resource && !objects[parent].is_virtual) return ancestor(parent, FUZZ_context);
   return objects[from].stream == NOTHING ? NOTHING : ancestor(objects[from].stream, kind);

@@ -53,6 +53,10 @@ static void begin(void) {
   object_count = token_count = memory_count = stranded_count = tensor_count = current_stream_count = 0;
   if (root_driver == NULL) must(cushim_driver_open(NULL, &root_driver), "cushim_driver_open");
   must(cushim_driver_get_device(root_driver, 0, &device), "cushim_driver_get_device");
+  if (root_context == NULL && !settings.safe && !is_none() && once_in(4)) {
+    open_gl();
+    must(cushim_driver_get_device(root_driver, 0, &device), "cushim_driver_get_device");
+  }
   if (root_context == NULL) must(cushim_context_retain_primary(device, &root_context), "cushim_context_retain_primary");
   add_object(FUZZ_driver, NOTHING);
   objects[0].claims = 1;
@@ -65,6 +69,7 @@ static void begin(void) {
   objects[2].native = native_of(FUZZ_context, address_of(root_context));
   lent_memory = 0;
   if (!is_none()) must(cushim_context_allocate(root_context, PAGE, &lent_memory), "cushim_context_allocate");
+  make_gl_memory();
   memset(arena_states, 0, sizeof arena_states);
   arena_used = arena_misused = 0;
 }
@@ -227,9 +232,11 @@ static void end(void) {
   check_arena();
   forget_own_exports();
   if (lent_memory != 0 && !is_lost(2)) must(cushim_context_free(root_context, lent_memory), "cushim_context_free");
+  free_gl_memory(is_lost(2));
   if (settings.safe) return; /* a primary context is slow to come up again */
   must(cushim_context_destroy(root_context), "cushim_context_destroy");
   must(cushim_driver_destroy(root_driver), "cushim_driver_destroy");
+  close_gl();
   root_context = NULL;
   root_driver = NULL;
   check_nothing_lives();

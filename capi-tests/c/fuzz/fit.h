@@ -148,6 +148,16 @@ static int refuses_objects(const struct plan *plan) {
   return 0;
 }
 
+/* What was mapped from OpenGL is refused once it is unmapped. */
+static int may_be_unmapped(const struct plan *plan) {
+  int i;
+  for (i = 0; i < PARAMETERS; i++) {
+    const int object = plan->objects[i];
+    if (object != NOTHING && objects[object].kind == FUZZ_buffer && ancestor(object, FUZZ_graphics) != NOTHING) return 1;
+  }
+  return 0;
+}
+
 static void fit(struct plan *plan) {
   if (is_named(plan, "cushim_resource_free")) fit_free(plan);
   else if (is_named(plan, "cushim_buffer_wrap")) fit_wrap(plan);
@@ -160,7 +170,7 @@ static void fit(struct plan *plan) {
   else if (is_named(plan, "cushim_resource_set_peers") || is_named(plan, "cushim_resource_remove_peers")) fit_peers(plan);
   else if (is_named(plan, "cushim_buffer_sleep")) fit_sleep(plan);
   else if (imported_by(plan) != EXPORTED_KINDS) fit_exported(plan);
-  plan->doubtful |= refuses_objects(plan);
+  plan->doubtful |= refuses_objects(plan) || may_be_unmapped(plan) || mentions(plan, "cushim_graphics");
   fit_stream(plan);
 }
 

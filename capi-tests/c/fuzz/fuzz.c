@@ -18,7 +18,7 @@
  * - native handles that the library did not make (streams, contexts, kernels, pools), and green contexts at all: no function here
  *   makes any; `objects/contexts.c` and its like do;
  * - machine code: the devices differ; `kernels/kernels.c` loads it;
- * - buffers and images of OpenGL, of which softcuda has none, so that nothing is registered; `memory/opengl.c` has one of its own;
+ * - what OpenGL does: in some episodes the driver has one of the program's own (graphics.h), whose images have no arrays to work on;
  * - pointers and tensors that lie about the memory behind them, and handles that a struct too small for them would hold: the
  *   library reads what it is told to, as the headers say;
  * - what a user must order between streams is ordered here (`order_before` in choose.h);

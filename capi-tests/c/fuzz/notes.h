@@ -109,6 +109,7 @@ static int source_of(const struct plan *plan, int object) {
   const int parent = objects[object].parent, stream = object_at(plan, "stream");
   if (parent != NOTHING && objects[parent].kind == FUZZ_buffer) return objects[parent].source;
   if (is_named(plan, "cushim_buffer_open")) return parent;
+  if (is_of_gl(objects[object].pointer)) return 2;
   if (objects[object].pointer - lent_memory < PAGE) return 2;
   if (parent != NOTHING && objects[parent].kind == FUZZ_resource && !objects[parent].ordered) return ancestor(parent, FUZZ_context);
   return objects[object].ordered && stream != NOTHING ? ancestor(stream, FUZZ_context) : NOTHING;
