@@ -9,7 +9,6 @@ use cushim::kernel::{Kernel, Library, LoadOptions};
 use cushim::{Context, Device, Error, Status};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use tempfile::TempDir;
 
 const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry set() { ret; }\n";
@@ -72,7 +71,7 @@ fn compile(source: &Source) -> Result<Compiled, Error> {
     Compiler::find(context.driver())?.compile(source, context.device())
 }
 
-fn load(compiled: &Compiled, name: &str) -> Arc<Kernel> {
+fn load(compiled: &Compiled, name: &str) -> Kernel {
     let library = Library::load(&context(), compiled.image().expect("no LTO IR"), &LoadOptions::default())
         .expect("it loads");
     library.kernel(name).expect("it is there")

@@ -9,8 +9,8 @@ use super::error::{call, cushim_status};
 use super::handles::{enter_anywhere, get, refusal};
 use super::stream::{self, cushim_stream_s};
 use super::{out, text};
-use crate::graph::{Builder, ConditionObject, Exec, GraphObject, Node, NodePage};
-use crate::kernel::{Kernel, Library};
+use crate::graph::{Builder, BuilderObject, ConditionObject, ExecObject, GraphObject, Node, NodePage};
+use crate::kernel::{KernelObject, LibraryObject};
 use crate::memory::{Buffer, Resource};
 use crate::object::error::{Error, Status};
 use crate::object::handle::Shared as _;
@@ -92,7 +92,7 @@ impl Any<'_> {
             // Each opening has an object of its own; the one that stands for the driver has its number.
             Self::Driver(driver) => driver_object::shared(&driver.driver).header().identity(),
             Self::Stream(stream) => stream.object().header().identity(),
-            Self::Builder(builder) => builder.header().identity(),
+            Self::Builder(builder) => builder.object().header().identity(),
             Self::Other(named) => named.identity(),
         }
     }
@@ -131,7 +131,7 @@ fn with_any<R>(guard: &Guard, handle: *const c_void, body: impl FnOnce(Any<'_>) 
     {
         return Ok(body(Any::Stream(&stream)));
     }
-    if let Some(builder) = guard.find::<Builder>(token) {
+    if let Some(builder) = guard.find::<BuilderObject>(token) {
         return Ok(body(Any::Builder(&builder)));
     }
     let (mut body, mut answer) = (Some(body), None);
@@ -254,13 +254,13 @@ fn described(guard: &Guard, token: Token) -> String {
         let line = if graph.is_part() { format!("{}{borrowed}", *graph) } else { line };
         return with(line, graph.summary());
     }
-    let summary = if let Some(exec) = guard.find::<Exec>(token) {
+    let summary = if let Some(exec) = guard.find::<ExecObject>(token) {
         exec.summary()
     } else if let Some(buffer) = guard.find::<Buffer>(token) {
         Some(summary_of_buffer(&buffer))
-    } else if let Some(kernel) = guard.find::<Kernel>(token) {
+    } else if let Some(kernel) = guard.find::<KernelObject>(token) {
         (!kernel.name().is_empty()).then(|| kernel.name().to_owned())
-    } else if let Some(library) = guard.find::<Library>(token) {
+    } else if let Some(library) = guard.find::<LibraryObject>(token) {
         Some(format!("in {}", library.context()))
     } else if let Some(program) = guard.find::<ProgramObject>(token) {
         Some(program.compiled().to_string())

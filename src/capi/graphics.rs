@@ -15,7 +15,7 @@ use super::error::{call, cushim_status};
 use super::handles::{self, Incomplete, hold, hold_all, keep, keep_if_given, owned, reserve};
 use super::stream::cushim_stream;
 use super::{options, out};
-use crate::graphics::{Graphics, GraphicsOptions};
+use crate::graphics::{Graphics, GraphicsObject, GraphicsOptions};
 use std::ptr::null_mut;
 
 /// A buffer or an image of OpenGL that CUDA can map. It is given up when no owning handle is left, nor a buffer that
@@ -28,7 +28,7 @@ pub struct cushim_graphics_s {
 }
 
 impl Incomplete for cushim_graphics_s {
-    type Object = Graphics;
+    type Object = GraphicsObject;
 }
 
 /// How CUDA uses what is registered. The numbers are those of `CUgraphicsRegisterFlags`.

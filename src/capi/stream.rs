@@ -10,13 +10,12 @@ use super::event::cushim_event;
 use super::handles::{self, CURRENT_STREAM, Incomplete, Lent, borrowed, enter, enter_anywhere, get, owned};
 use super::{options, out};
 use crate::context::ContextObject;
-use crate::graph::Builder;
+use crate::graph::{Builder, BuilderObject};
 use crate::object::error::{Error, Status};
 use crate::object::handle::Shared as _;
 use crate::object::handle::{self, Guard, Token};
 use crate::stream::{Stream, StreamKind, StreamObject, StreamOptions};
 use std::ffi::c_void;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A stream of a context. A stream keeps its context alive.
@@ -43,7 +42,7 @@ impl Incomplete for cushim_stream_s {
             return Some(Ok(Lent::counted(Stream::default_of(&context, which))));
         }
         if token.is_builder_stream() {
-            let builder = guard.find::<Builder>(token.in_slot())?;
+            let builder = guard.find::<BuilderObject>(token.in_slot())?;
             // SAFETY: a builder has one stream from its beginning to its end.
             return Some(
                 builder.check_capturing().map(|()| unsafe { builder.part(|builder| builder.own_stream()) }),
@@ -71,8 +70,8 @@ impl Incomplete for cushim_stream_s {
 }
 
 /// The handle of the stream of a builder.
-pub(super) fn of_builder(builder: &Arc<Builder>) -> Result<cushim_stream, Error> {
-    Ok(handle::borrowed(builder)?.of_builder_stream().to_pointer())
+pub(super) fn of_builder(builder: &Builder) -> Result<cushim_stream, Error> {
+    Ok(handle::borrowed(builder.object())?.of_builder_stream().to_pointer())
 }
 
 /// What is said of the values that are no handles of an object and still mean a stream; `None` for every other value.

@@ -110,6 +110,8 @@ mod within;
 pub(crate) use crate::driver::calls::graph::query::Toward;
 #[cfg(feature = "capi")]
 pub(crate) use add::Added;
+#[cfg(feature = "capi")]
+pub(crate) use builder::BuilderObject;
 pub use builder::{Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Embedding};
 pub use condition::{Condition, ConditionOptions};
 #[cfg(feature = "capi")]
@@ -120,6 +122,8 @@ pub(crate) use definition::NodePage;
 #[cfg(feature = "capi")]
 pub(crate) use edges::EdgeOf;
 pub use edges::{Edge, EdgeData};
+#[cfg(feature = "capi")]
+pub(crate) use exec::ExecObject;
 pub use exec::{Exec, ExecOptions, InstantiateFailure, InstantiateReason, UpdateFailure, UpdateReason};
 pub use json::JsonOptions;
 pub use kind::{ConditionalKind, GraphKind};

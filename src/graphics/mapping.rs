@@ -24,7 +24,7 @@ pub(super) struct Over(AtomicBool);
 
 /// A buffer's part in it.
 pub struct Mapping {
-    graphics: Arc<Graphics>,
+    graphics: Graphics,
     over: Arc<Over>,
 }
 
@@ -64,7 +64,7 @@ impl Graphics {
     ) -> Result<(T, Arc<Over>), Error> {
         callback::check_allowed()?;
         self.check_stream(stream)?;
-        let mut turn = self.turn.lock();
+        let mut turn = self.0.turn.lock();
         if turn.is_some() {
             return Err(self.refused("is mapped already; unmap it first, or use what it was mapped to"));
         }
@@ -85,9 +85,9 @@ impl Graphics {
     }
 
     /// Maps a buffer: where it is, its bytes, and the part that whoever has the memory has in it.
-    pub(crate) fn begin_buffer(self: &Arc<Self>, stream: &Stream) -> Result<(u64, usize, Mapping), Error> {
-        let ((address, bytes), over) = self.begin(stream, |registered| registered.memory(self.as_ref()))?;
-        Ok((address, bytes, Mapping { graphics: Arc::clone(self), over }))
+    pub(crate) fn begin_buffer(&self, stream: &Stream) -> Result<(u64, usize, Mapping), Error> {
+        let ((address, bytes), over) = self.begin(stream, |registered| registered.memory(self))?;
+        Ok((address, bytes, Mapping { graphics: self.clone(), over }))
     }
 
     /// Unmaps it: OpenGL has it again after what is in the stream by now, or else in the one that it was mapped in. A buffer that has its
@@ -103,7 +103,7 @@ impl Graphics {
             self.check_stream(stream)?;
         }
         let given = stream.map(|stream| Order::of(stream.clone()));
-        let mut turn = self.turn.lock();
+        let mut turn = self.0.turn.lock();
         let Some(mapped) = turn.as_ref() else {
             return Err(self.refused("is not mapped: OpenGL has it"));
         };
@@ -120,7 +120,7 @@ impl Graphics {
 
     /// Unmaps it, if this turn is not over. If the driver refuses, it stays mapped, and may be unmapped again.
     fn end_turn(&self, over: &Arc<Over>, order: &Order) -> Result<(), Error> {
-        let mut turn = self.turn.lock();
+        let mut turn = self.0.turn.lock();
         if !turn.as_ref().is_some_and(|turn| Arc::ptr_eq(&turn.over, over)) {
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl Graphics {
 
 impl Mapping {
     /// What is mapped.
-    pub(crate) fn graphics(&self) -> &Arc<Graphics> {
+    pub(crate) fn graphics(&self) -> &Graphics {
         &self.graphics
     }
 

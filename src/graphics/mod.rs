@@ -32,7 +32,10 @@ use std::sync::Arc;
 ///
 /// Registering, and the end of the registration, need the OpenGL context current on the calling thread. The registration ends when nobody has
 /// the object any more, nor a buffer that it was mapped to.
-pub struct Graphics {
+pub struct Graphics(Arc<GraphicsObject>);
+
+/// What handles of graphics resources name.
+pub(crate) struct GraphicsObject {
     header: Header,
     /// `None` only while it is being released.
     registered: Option<Registered>,
@@ -40,7 +43,7 @@ pub struct Graphics {
     turn: Mutex<Option<Turn>>,
 }
 
-object!(Graphics: Graphics, header);
+object!(GraphicsObject as Graphics: Graphics, header);
 
 impl Graphics {
     /// Registers a buffer of the OpenGL context that is current on this thread, by its name there.
@@ -48,7 +51,7 @@ impl Graphics {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for the name 0, for flags that contradict each other, and for those of images; the driver's, for a name
     /// that there is not, where no OpenGL context of the device is current, and where it has no OpenGL.
-    pub fn of_buffer(context: &Context, buffer: u32, options: GraphicsOptions) -> Result<Arc<Self>, Error> {
+    pub fn of_buffer(context: &Context, buffer: u32, options: GraphicsOptions) -> Result<Self, Error> {
         Self::register(context, buffer, options, false, |here, flags| {
             RawGraphics::of_buffer(here, buffer, flags)
         })
@@ -64,7 +67,7 @@ impl Graphics {
         image: u32,
         target: u32,
         options: GraphicsOptions,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         Self::register(context, image, options, true, |here, flags| {
             RawGraphics::of_image(here, image, target, flags)
         })
@@ -76,7 +79,7 @@ impl Graphics {
         options: GraphicsOptions,
         is_image: bool,
         register: impl FnOnce(&RawContext, u32) -> Result<RawGraphics, CallError>,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         callback::check_allowed()?;
         let what = if is_image { "image" } else { "buffer" };
         if name == 0 {
@@ -87,16 +90,16 @@ impl Graphics {
         let here = context.live(context)?;
         let raw = register(here, options.native())
             .map_err(|error| explain(context.failed(error, context), what, name))?;
-        Ok(Arc::new(Self {
-            header: Header::new::<Self>(),
+        Ok(Self(Arc::new(GraphicsObject {
+            header: Header::new::<GraphicsObject>(),
             registered: Some(Registered::new(raw, context)),
             is_image,
             turn: Mutex::new(None),
-        }))
+        })))
     }
 
     fn registered(&self) -> &Registered {
-        self.registered.as_ref().expect("it is registered until it is dropped")
+        self.0.registered.as_ref().expect("it is registered until it is dropped")
     }
 
     /// The driver that it belongs to.
@@ -120,13 +123,13 @@ impl Graphics {
     /// Whether CUDA has it now.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
-        self.turn.lock().is_some()
+        self.0.turn.lock().is_some()
     }
 
     /// Whether it is an image, which has no address.
     #[must_use]
     pub fn is_image(&self) -> bool {
-        self.is_image
+        self.0.is_image
     }
 
     /// Maps an image, and gives the array of a layer or face at a level of detail. The array is CUDA's until the image is unmapped.
@@ -148,7 +151,7 @@ impl Graphics {
     pub fn array(&self, layer: u32, level: u32) -> Result<sys::CUarray, Error> {
         callback::check_allowed()?;
         self.check_image()?;
-        let turn = self.turn.lock();
+        let turn = self.0.turn.lock();
         if turn.is_none() {
             return Err(self.refused("is not mapped; map it first"));
         }
@@ -156,7 +159,7 @@ impl Graphics {
     }
 
     fn check_image(&self) -> Result<(), Error> {
-        if self.is_image {
+        if self.0.is_image {
             Ok(())
         } else {
             Err(self.refused("is not an image, and has no array; map it as a buffer"))
@@ -191,13 +194,13 @@ impl Graphics {
 
     /// Names it in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 }
 
@@ -215,7 +218,7 @@ fn explain(mut failure: Error, what: &str, name: u32) -> Error {
     failure
 }
 
-impl Drop for Graphics {
+impl Drop for GraphicsObject {
     fn drop(&mut self) {
         let Some(registered) = self.registered.take() else { return };
         let mapped = self.turn.get_mut().take().map(Turn::into_order);
@@ -224,7 +227,7 @@ impl Drop for Graphics {
     }
 }
 
-impl fmt::Display for Graphics {
+impl fmt::Display for GraphicsObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.header.label(), self.is_image) {
             (Some(label), _) => write!(f, "graphics resource \"{label}\""),
@@ -236,6 +239,6 @@ impl fmt::Display for Graphics {
 
 impl fmt::Debug for Graphics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Graphics").field("is_image", &self.is_image).finish_non_exhaustive()
+        f.debug_struct("Graphics").field("is_image", &self.0.is_image).finish_non_exhaustive()
     }
 }

@@ -44,7 +44,10 @@ setters!(LoadOptions {
 /// From driver 12.0 on a library's kernels run in every context of its driver; before, in the one it was loaded in. It is
 /// unloaded when the last hold on it goes, its kernels' included, and the driver then waits for what runs of it. At the
 /// end of the process it is not unloaded.
-pub struct Library {
+pub struct Library(Arc<LibraryObject>);
+
+/// What handles of libraries name.
+pub(crate) struct LibraryObject {
     header: Header,
     context: Context,
     /// Names that a compiler gave, each behind the expression that a program knows.
@@ -53,7 +56,7 @@ pub struct Library {
     raw: Option<RawLibrary>,
 }
 
-object!(Library: Library, header);
+object!(LibraryObject as Library: Library, header);
 
 impl Library {
     /// Loads an image in a context. PTX is compiled now; what the compiler says of an error is in the error's
@@ -81,31 +84,31 @@ impl Library {
     /// [`Status::INVALID_ARGUMENT`] for an option of the log buffers; `CUDA_ERROR_INVALID_PTX` (218) if PTX does not
     /// compile, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) if it is younger than the driver,
     /// `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if no code in the image is for the device; others of the driver's.
-    pub fn load(context: &Context, image: &Image, options: &LoadOptions) -> Result<Arc<Self>, Error> {
+    pub fn load(context: &Context, image: &Image, options: &LoadOptions) -> Result<Self, Error> {
         let options = options.raw()?;
         let raw = RawLibrary::load(context.live(context)?, image.bytes(), &options).map_err(|failure| {
             let mut error = context.failed(failure.error, context);
             say_what_the_compiler_said(&mut error, image, &failure.log);
             error
         })?;
-        Ok(Arc::new(Self {
-            header: Header::new::<Self>(),
+        Ok(Self(Arc::new(LibraryObject {
+            header: Header::new::<LibraryObject>(),
             context: context.clone(),
             names: image.names().into(),
             raw: Some(raw),
-        }))
+        })))
     }
 
     /// The context that it was loaded in.
     #[must_use]
     pub fn context(&self) -> &Context {
-        &self.context
+        &self.0.context
     }
 
     /// The driver that the library belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        self.context.driver()
+        self.0.context.driver()
     }
 
     /// The driver's own handle, a `CUlibrary`; NULL before driver 12.0, where there is only a module.
@@ -134,7 +137,7 @@ impl Library {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a name with a NUL in it; `CUDA_ERROR_NOT_FOUND` (500) if there is no such kernel,
     /// with the names that there are; others of the driver's.
-    pub fn kernel(self: &Arc<Self>, name: &str) -> Result<Arc<Kernel>, Error> {
+    pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
         let name = self.lowered(name);
         let c_name = c_name(name)?;
         let raw = self
@@ -146,7 +149,7 @@ impl Library {
 
     /// What the code calls that which the name expression names; any other name as it is.
     fn lowered<'a>(&'a self, name: &'a str) -> &'a str {
-        self.names.iter().find(|(expression, _)| expression == name).map_or(name, |(_, lowered)| lowered)
+        self.0.names.iter().find(|(expression, _)| expression == name).map_or(name, |(_, lowered)| lowered)
     }
 
     /// The names of the kernels, in the driver's order.
@@ -206,24 +209,24 @@ impl Library {
 
     /// Names the library in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 
     pub(super) fn raw(&self) -> &RawLibrary {
-        self.raw.as_ref().expect("a library has its code until it is dropped")
+        self.0.raw.as_ref().expect("a library has its code until it is dropped")
     }
 
     fn here<T>(
         &self,
         call: impl FnOnce(&RawLibrary, &RawContext) -> Result<T, CallError>,
     ) -> Result<T, Error> {
-        call(self.raw(), self.context.live(self)?).map_err(|error| self.context.failed(error, self))
+        call(self.raw(), self.0.context.live(self)?).map_err(|error| self.0.context.failed(error, self))
     }
 }
 
@@ -296,15 +299,15 @@ impl Handle for RawLibrary {
     }
 }
 
-impl Drop for Library {
+impl Drop for LibraryObject {
     fn drop(&mut self) {
         let Some(raw) = self.raw.take() else { return };
         let context = self.context.clone();
-        native::release(self.driver(), self, move |library| native::destroy(raw, &context, library));
+        native::release(self.context.driver(), self, move |library| native::destroy(raw, &context, library));
     }
 }
 
-impl fmt::Display for Library {
+impl fmt::Display for LibraryObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.header.label() {
             Some(label) => write!(f, "library \"{label}\""),
@@ -315,6 +318,6 @@ impl fmt::Display for Library {
 
 impl fmt::Debug for Library {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Library").field("context", &self.context).finish_non_exhaustive()
+        f.debug_struct("Library").field("context", &self.0.context).finish_non_exhaustive()
     }
 }

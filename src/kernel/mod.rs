@@ -35,7 +35,11 @@ pub(crate) mod refusal;
 pub use crate::driver::calls::kernel::function::Parameter;
 pub use config::{LaunchConfig, MemorySyncDomain, ProgrammaticEvent};
 pub use image::Image;
+#[cfg(feature = "capi")]
+pub(crate) use library::LibraryObject;
 pub(crate) use library::some_of;
 pub use library::{Library, LoadOptions};
+#[cfg(feature = "capi")]
+pub(crate) use object::KernelObject;
 pub use object::{Keeper, Kernel, NativeKernel};
 pub use occupancy::{BlockSize, DynamicShared};

@@ -18,7 +18,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// A kernel: a function of loaded code that a device runs.
 ///
 /// Every function may be called from every thread. A kernel keeps its library loaded.
-pub struct Kernel {
+pub struct Kernel(Arc<KernelObject>);
+
+/// What handles of kernels name.
+pub(crate) struct KernelObject {
     header: Header,
     context: Context,
     name: String,
@@ -30,7 +33,7 @@ pub struct Kernel {
     function: AtomicUsize,
 }
 
-object!(Kernel: Kernel, header);
+object!(KernelObject as Kernel: Kernel, header);
 
 /// What a kernel takes.
 struct Parameters {
@@ -54,7 +57,7 @@ pub enum Keeper {
     #[default]
     Lender,
     /// The library that it is in.
-    Library(Arc<Library>),
+    Library(Library),
     /// Something of the caller's.
     Owner(Owner),
 }
@@ -78,19 +81,19 @@ impl NativeKernel {
 }
 
 /// The kernels of libraries that were loaded here, by the native handle.
-static KNOWN: Registry<Arc<Kernel>> = Registry::new();
+static KNOWN: Registry<Kernel> = Registry::new();
 
 /// The same, by the function that each is in its library's context, once somebody asked for that.
-static FUNCTIONS: Registry<Arc<Kernel>> = Registry::new();
+static FUNCTIONS: Registry<Kernel> = Registry::new();
 
 impl Kernel {
-    pub(super) fn of_library(library: &Arc<Library>, name: &str, raw: RawKernel) -> Result<Arc<Self>, Error> {
+    pub(super) fn of_library(library: &Library, name: &str, raw: RawKernel) -> Result<Self, Error> {
         KNOWN.find_or_add(
             library.driver(),
             raw.handle().addr(),
             |_| true,
             || {
-                let keeper = Keeper::Library(Arc::clone(library));
+                let keeper = Keeper::Library(library.clone());
                 let parameters = Self::layout_of(library.context(), &raw)?;
                 Ok(Self::new(library.context(), name.to_owned(), raw.clone(), parameters, keeper))
             },
@@ -103,16 +106,16 @@ impl Kernel {
         raw: RawKernel,
         parameters: Option<Parameters>,
         keeper: Keeper,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            header: Header::new::<Self>(),
+    ) -> Self {
+        Self(Arc::new(KernelObject {
+            header: Header::new::<KernelObject>(),
             context: context.clone(),
             name,
             raw,
             parameters,
             keeper,
             function: AtomicUsize::new(0),
-        })
+        }))
     }
 
     /// Where the parameters stand; `None` if the driver is too old to say.
@@ -134,7 +137,7 @@ impl Kernel {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL; [`Status::UNSUPPORTED`] for a `CUkernel` before driver 12.0; the
     /// driver's.
-    pub unsafe fn wrap(context: &Context, native: NativeKernel, keeper: Keeper) -> Result<Arc<Self>, Error> {
+    pub unsafe fn wrap(context: &Context, native: NativeKernel, keeper: Keeper) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         unsafe { Self::take_in(context, native, keeper) }.map_err(|(error, _)| error)
     }
@@ -147,7 +150,7 @@ impl Kernel {
         context: &Context,
         native: NativeKernel,
         keeper: Keeper,
-    ) -> Result<Arc<Self>, (Error, Keeper)> {
+    ) -> Result<Self, (Error, Keeper)> {
         let (driver, address) = (context.driver(), native.address());
         if address.is_null() {
             return Err((Error::new(Status::INVALID_ARGUMENT, "the native kernel is NULL"), keeper));
@@ -182,22 +185,22 @@ impl Kernel {
     }
 
     /// The object of a native handle that the driver has just named; `None` if there is none.
-    pub(crate) fn of_native(driver: &Driver, native: *mut c_void) -> Option<Arc<Self>> {
+    pub(crate) fn of_native(driver: &Driver, native: *mut c_void) -> Option<Self> {
         KNOWN.find(driver, native.addr()).or_else(|| FUNCTIONS.find(driver, native.addr()))
     }
 
     /// Whoever wrapped a kernel of a known library names that library, or none.
     fn warn_of_another(&self, given: &Keeper) {
         let (Keeper::Library(given), Some(own)) = (given, self.library()) else { return };
-        if !Arc::ptr_eq(given, own) {
+        if given != own {
             log::warn!(target: "cushim", "{self} is of {own}, not of {given} which it was wrapped with; its own is kept");
         }
     }
 
     fn warn_of_false_library(&self) {
-        let Keeper::Library(library) = &self.keeper else { return };
+        let Keeper::Library(library) = &self.0.keeper else { return };
         let is_other = |own: sys::CUlibrary| !library.native().is_null() && own != library.native();
-        if !self.raw.is_of_one_context() && of_kernel(&self.raw).is_ok_and(is_other) {
+        if !self.0.raw.is_of_one_context() && of_kernel(&self.0.raw).is_ok_and(is_other) {
             log::warn!(target: "cushim", "{self} is not of {library}, which was given to keep it loaded");
         }
     }
@@ -205,19 +208,19 @@ impl Kernel {
     /// The context of the kernel's library; it can be launched in others too unless it is a `CUfunction`.
     #[must_use]
     pub fn context(&self) -> &Context {
-        &self.context
+        &self.0.context
     }
 
     /// The driver that the kernel belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        self.context.driver()
+        self.0.context.driver()
     }
 
     /// The library that the kernel is in; `None` for one of somebody else's that was wrapped without.
     #[must_use]
-    pub fn library(&self) -> Option<&Arc<Library>> {
-        match &self.keeper {
+    pub fn library(&self) -> Option<&Library> {
+        match &self.0.keeper {
             Keeper::Library(library) => Some(library),
             Keeper::Lender | Keeper::Owner(_) => None,
         }
@@ -226,14 +229,14 @@ impl Kernel {
     /// The name; empty for one that was wrapped on a driver before 12.3.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
     /// The driver's own handle.
     #[must_use]
     pub fn native(&self) -> NativeKernel {
-        let handle = self.raw.handle();
-        match self.raw.is_of_one_context() {
+        let handle = self.0.raw.handle();
+        match self.0.raw.is_of_one_context() {
             true => NativeKernel::Function(handle.cast()),
             false => NativeKernel::Kernel(handle.cast()),
         }
@@ -243,9 +246,9 @@ impl Kernel {
     ///
     /// # Errors
     /// The driver's.
-    pub fn native_function(self: &Arc<Self>) -> Result<sys::CUfunction, Error> {
+    pub fn native_function(&self) -> Result<sys::CUfunction, Error> {
         let function = self.here(RawKernel::function_in)?;
-        if self.library().is_some() && self.function.swap(function.addr(), Relaxed) == 0 {
+        if self.library().is_some() && self.0.function.swap(function.addr(), Relaxed) == 0 {
             FUNCTIONS.add(self.driver(), function.addr(), self);
         }
         Ok(function)
@@ -290,7 +293,7 @@ impl Kernel {
     /// [`Status::UNSUPPORTED`] before driver 12.4.
     pub fn parameters(&self) -> Result<&[Parameter], Error> {
         self.layout().ok_or_else(|| {
-            let missing = match self.raw.is_of_one_context() {
+            let missing = match self.0.raw.is_of_one_context() {
                 true => CallError::missing("cuFuncGetParamInfo_12040"),
                 false => CallError::missing("cuKernelGetParamInfo_12040"),
             };
@@ -301,8 +304,8 @@ impl Kernel {
     /// Refuses a kernel that cannot run in this context.
     #[inline(always)]
     pub(crate) fn check_in(&self, at: &Context) -> Result<(), Error> {
-        match self.context == *at {
-            true => self.context.check_there(self),
+        match self.0.context == *at {
+            true => self.0.context.check_there(self),
             false => self.check_in_another(at),
         }
     }
@@ -314,55 +317,55 @@ impl Kernel {
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(self));
         }
         // The driver does not say that the kernel's own context is gone.
-        self.context.check_still_there(self)?;
-        if self.raw.is_of_one_context() { at.has(&self.context, self) } else { Ok(()) }
+        self.0.context.check_still_there(self)?;
+        if self.0.raw.is_of_one_context() { at.has(&self.0.context, self) } else { Ok(()) }
     }
 
     /// As [`parameters`](Self::parameters), where the driver says so.
     pub(crate) fn layout(&self) -> Option<&[Parameter]> {
-        self.parameters.as_ref().map(|parameters| &*parameters.layout)
+        self.0.parameters.as_ref().map(|parameters| &*parameters.layout)
     }
 
     /// How many bytes each takes, where the driver says so.
     #[inline]
     pub(crate) fn sizes(&self) -> Option<&[u32]> {
-        self.parameters.as_ref().map(|parameters| &*parameters.sizes)
+        self.0.parameters.as_ref().map(|parameters| &*parameters.sizes)
     }
 
     /// Names the kernel in messages, in place of its own name; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 
     /// Whether its lender keeps it, and nobody here.
     pub(crate) fn is_lent(&self) -> bool {
-        matches!(self.keeper, Keeper::Lender)
+        matches!(self.0.keeper, Keeper::Lender)
     }
 
     #[inline]
     pub(crate) fn raw(&self) -> &RawKernel {
-        &self.raw
+        &self.0.raw
     }
 
     fn device(&self) -> sys::CUdevice {
-        self.context.device().native()
+        self.0.context.device().native()
     }
 
     pub(super) fn here<T>(
         &self,
         call: impl FnOnce(&RawKernel, &RawContext) -> Result<T, CallError>,
     ) -> Result<T, Error> {
-        call(&self.raw, self.context.live(self)?).map_err(|error| self.context.failed(error, self))
+        call(&self.0.raw, self.0.context.live(self)?).map_err(|error| self.0.context.failed(error, self))
     }
 }
 
-impl Drop for Kernel {
+impl Drop for KernelObject {
     fn drop(&mut self) {
         if let Keeper::Library(_) = self.keeper {
             KNOWN.remove(self.context.driver(), self.raw.handle().addr(), self);
@@ -372,7 +375,7 @@ impl Drop for Kernel {
     }
 }
 
-impl fmt::Display for Kernel {
+impl fmt::Display for KernelObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.header.label(), self.name.as_str()) {
             (Some(label), _) => write!(f, "kernel \"{label}\""),
@@ -385,9 +388,9 @@ impl fmt::Display for Kernel {
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kernel")
-            .field("name", &self.name)
+            .field("name", &self.0.name)
             .field("parameters", &self.layout())
-            .field("keeper", &self.keeper)
+            .field("keeper", &self.0.keeper)
             .finish_non_exhaustive()
     }
 }

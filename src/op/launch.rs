@@ -11,7 +11,6 @@ use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::stream::Stream;
-use std::sync::Arc;
 
 /// Runs a kernel.
 ///
@@ -51,7 +50,7 @@ use std::sync::Arc;
 /// The arguments are of the types that the kernel takes: their number and sizes are checked where the driver knows them,
 /// from 12.4 on.
 pub struct Launch<'a, 'v> {
-    pub(super) kernel: &'a Arc<Kernel>,
+    pub(super) kernel: &'a Kernel,
     pub(super) config: &'a LaunchConfig<'a>,
     pub(super) arguments: LaunchArguments<'a, 'v>,
 }
@@ -78,11 +77,7 @@ impl<'a, 'v> Launch<'a, 'v> {
     /// With an argument for each parameter of the kernel.
     #[inline(always)]
     #[must_use]
-    pub fn new(
-        kernel: &'a Arc<Kernel>,
-        config: &'a LaunchConfig<'a>,
-        arguments: &'a mut Arguments<'v>,
-    ) -> Self {
+    pub fn new(kernel: &'a Kernel, config: &'a LaunchConfig<'a>, arguments: &'a mut Arguments<'v>) -> Self {
         arguments.finish();
         Self { kernel, config, arguments: LaunchArguments::Each(arguments) }
     }
@@ -91,7 +86,7 @@ impl<'a, 'v> Launch<'a, 'v> {
     /// driver 12.4 the block must end with the last of them.
     #[inline(always)]
     #[must_use]
-    pub fn packed(kernel: &'a Arc<Kernel>, config: &'a LaunchConfig<'a>, block: &'a [u8]) -> Self {
+    pub fn packed(kernel: &'a Kernel, config: &'a LaunchConfig<'a>, block: &'a [u8]) -> Self {
         Self { kernel, config, arguments: LaunchArguments::Packed(block) }
     }
 
@@ -125,7 +120,7 @@ impl<'a, 'v> Launch<'a, 'v> {
         let (kernel, shape) = (self.kernel.raw(), self.config.shape());
         // SAFETY: the caller vouches for what the kernel does with the arguments; the stream is alive.
         unsafe { calls::launch(kernel, stream.raw().handle(), &shape, &mut attributes, arguments) }
-            .map_err(|error| self.refused(stream.context().failed(error, self.kernel.as_ref()), stream))
+            .map_err(|error| self.refused(stream.context().failed(error, self.kernel), stream))
     }
 
     #[cold]

@@ -4,7 +4,6 @@ use crate::context::Context;
 use crate::graph::{Builder, BuilderOptions, Exec, ExecOptions, Graph};
 use crate::object::error::Error;
 use crate::stream::Stream;
-use std::sync::Arc;
 
 /// Work that was recorded once and is launched again and again. It keeps what it uses: slices may be dropped meanwhile.
 ///
@@ -33,7 +32,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct RecordedGraph {
     graph: Graph,
-    exec: Arc<Exec>,
+    exec: Exec,
 }
 
 impl RecordedGraph {
@@ -72,7 +71,7 @@ impl RecordedGraph {
 
     /// What is launched.
     #[must_use]
-    pub fn exec(&self) -> &Arc<Exec> {
+    pub fn exec(&self) -> &Exec {
         &self.exec
     }
 }

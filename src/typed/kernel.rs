@@ -229,7 +229,7 @@ tuples! {
 /// What the kernel does with its arguments nobody checks, so [`launch`](Self::launch) is unsafe. [`vouch`](Self::vouch) says once for all
 /// which launches are good, and gives a [`SafeKernel`].
 pub struct TypedKernel<P> {
-    kernel: Arc<Kernel>,
+    kernel: Kernel,
     _parameters: PhantomData<fn(P)>,
 }
 
@@ -239,14 +239,14 @@ impl<P: Parameters> TypedKernel<P> {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if the kernel has another number of parameters, or one of another size, where the driver knows
     /// (12.4).
-    pub fn new(kernel: &Arc<Kernel>) -> Result<Self, Error> {
+    pub fn new(kernel: &Kernel) -> Result<Self, Error> {
         check(kernel, P::BYTES)?;
-        Ok(Self { kernel: Arc::clone(kernel), _parameters: PhantomData })
+        Ok(Self { kernel: kernel.clone(), _parameters: PhantomData })
     }
 
     /// The kernel without the types.
     #[must_use]
-    pub fn kernel(&self) -> &Arc<Kernel> {
+    pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 
@@ -414,14 +414,13 @@ impl<P: Parameters> SafeKernel<P> {
         } else {
             "attributes by number can be anything, and are not part of a safe launch: use TypedKernel::launch"
         };
-        Error::new(Status::INVALID_ARGUMENT, format!("{kernel} is not launched: {why}"))
-            .about(kernel.as_ref())
+        Error::new(Status::INVALID_ARGUMENT, format!("{kernel} is not launched: {why}")).about(kernel)
     }
 }
 
 impl<P> Clone for TypedKernel<P> {
     fn clone(&self) -> Self {
-        Self { kernel: Arc::clone(&self.kernel), _parameters: PhantomData }
+        Self { kernel: self.kernel.clone(), _parameters: PhantomData }
     }
 }
 

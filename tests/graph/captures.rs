@@ -1,7 +1,7 @@
 //! Work in a stream under capture becomes nodes: with what they use, their parameters, and their owners. What would invalidate the
 //! capture is refused.
 
-use super::{Counted, Scene, event_of};
+use super::{Counted, Scene, event_of, launch_of};
 use cushim::graph::{Builder, BuilderOptions, Graph};
 use cushim::kernel::LaunchConfig;
 use cushim::memory::{Buffer, DeviceMemory};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 /// A builder that captures, and its stream.
-pub(super) fn begun(scene: &Scene) -> (Arc<Builder>, Stream) {
+pub(super) fn begun(scene: &Scene) -> (Builder, Stream) {
     let builder = Builder::create(&scene.context, &BuilderOptions::default()).expect("a builder");
     builder.begin().expect("it begins");
     let stream = builder.stream().expect("it captures");
@@ -102,11 +102,11 @@ fn the_graph_keeps_what_was_captured() {
     enqueue(&stream, Copy::new(number.at(0), source.at(0), 4));
     append(&scene, &stream, &number, 1);
     let graph = builder.end().expect("a graph");
-    let (weak, library) = (Arc::downgrade(&source), Arc::downgrade(&scene.library));
+    let (weak, launch) = (Arc::downgrade(&source), launch_of(&graph.nodes().expect("nodes")[1]));
     drop((source, builder));
     let exec = scene.instantiate(&graph);
     drop(graph);
-    assert!(weak.upgrade().is_some() && library.upgrade().is_some());
+    assert!(weak.upgrade().is_some() && launch.kernel().is_some());
     scene.launch(&exec);
     assert_eq!(scene.read(&number), 31);
     drop(exec);

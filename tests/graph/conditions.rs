@@ -10,7 +10,7 @@ use cushim::op::{Argument, Arguments, Empty, HostFunction, Launch};
 use std::sync::Arc;
 
 /// `decide(condition, from)`: sets the condition to the number at `from`, which becomes smaller by one unless it is 0.
-pub(super) fn decider(scene: &Scene) -> Arc<Kernel> {
+pub(super) fn decider(scene: &Scene) -> Kernel {
     let image = Image::new(include_str!("decide.ptx")).expect("an image");
     let library = Library::load(&scene.context, &image, &LoadOptions::default()).expect("a library");
     library.kernel("decide").expect("it is there")

@@ -24,7 +24,7 @@ use common::{context, stream};
 use cushim::graph::{Exec, ExecOptions, Graph, Node};
 use cushim::kernel::{Image, Kernel, LaunchConfig, Library, LoadOptions};
 use cushim::memory::{Buffer, Resource};
-use cushim::op::node::{EventParameters, Parameters};
+use cushim::op::node::{EventParameters, KernelParameters, Parameters};
 use cushim::op::{Argument, Arguments, Copy, Endpoint, Launch, Memset, NodeOperation, Value};
 use cushim::{Context, Owner, Stream, flush_callbacks};
 use std::sync::Arc;
@@ -44,10 +44,19 @@ fn event_of(node: &Node) -> EventParameters {
     .expect("known")
 }
 
+/// What a node that launches a kernel knows of it: that does not keep the kernel.
+fn launch_of(node: &Node) -> KernelParameters {
+    node.with_parameters(|parameters| match parameters {
+        Parameters::Kernel(kernel) => kernel.clone(),
+        other => panic!("{other:?}"),
+    })
+    .expect("known")
+}
+
 struct Scene {
     context: Context,
     stream: Stream,
-    library: Arc<Library>,
+    library: Library,
 }
 
 impl Scene {
@@ -59,7 +68,7 @@ impl Scene {
         Self { context, stream, library }
     }
 
-    fn kernel(&self, name: &str) -> Arc<Kernel> {
+    fn kernel(&self, name: &str) -> Kernel {
         self.library.kernel(name).expect("it is there")
     }
 
@@ -88,7 +97,7 @@ impl Scene {
         add(graph, after, &mut Launch::new(&kernel, &LaunchConfig::new(1, 1), &mut arguments))
     }
 
-    fn instantiate(&self, graph: &Graph) -> Arc<Exec> {
+    fn instantiate(&self, graph: &Graph) -> Exec {
         Exec::create(graph, &ExecOptions::default(), None).map_err(|failure| failure.error).expect("an exec")
     }
 

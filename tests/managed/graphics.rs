@@ -16,7 +16,7 @@ fn fake() -> (Fake, Stream) {
     (fake, other)
 }
 
-fn buffer(fake: &Fake, name: u32) -> Arc<Graphics> {
+fn buffer(fake: &Fake, name: u32) -> Graphics {
     let graphics = Graphics::of_buffer(&fake.context, name, GraphicsOptions::default()).expect("a buffer");
     graphics.set_label(Some("vertices"));
     fake.calls();

@@ -26,8 +26,8 @@ struct Everything {
     registration: Registration,
     /// Lasts longer than its registration.
     _registered: Vec<u8>,
-    library: Arc<Library>,
-    kernel: Arc<Kernel>,
+    library: Library,
+    kernel: Kernel,
 }
 
 impl Everything {

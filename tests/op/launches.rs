@@ -6,7 +6,7 @@ use cushim::driver::Version;
 use cushim::kernel::LaunchConfig;
 
 /// A kernel that counts its threads, all of them.
-fn counting(context: &Context) -> Arc<Kernel> {
+fn counting(context: &Context) -> Kernel {
     let body = ".reg .u64 %at; .reg .u32 %old; ld.param.u64 %at, [at]; atom.global.add.u32 %old, [%at], 1;";
     kernel(context, ".param .u64 at", body)
 }

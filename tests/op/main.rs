@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
 /// A kernel of these parameters and this body.
-fn kernel(context: &Context, parameters: &str, body: &str) -> Arc<Kernel> {
+fn kernel(context: &Context, parameters: &str, body: &str) -> Kernel {
     let text = format!(
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry test({parameters}) {{ {body} ret; }}\n"
     );
@@ -33,7 +33,7 @@ fn kernel(context: &Context, parameters: &str, body: &str) -> Arc<Kernel> {
 }
 
 /// A kernel that takes a pointer and does nothing with it.
-fn taking_a_pointer(context: &Context) -> Arc<Kernel> {
+fn taking_a_pointer(context: &Context) -> Kernel {
     kernel(context, ".param .u64 at", "")
 }
 

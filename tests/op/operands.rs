@@ -84,7 +84,7 @@ fn buffers(context: &Context) -> Vec<Arc<Buffer>> {
 struct Sink {
     stream: Stream,
     /// Takes a pointer.
-    kernel: Option<Arc<Kernel>>,
+    kernel: Option<Kernel>,
 }
 
 impl Sink {
@@ -146,7 +146,7 @@ impl Sink {
     }
 }
 
-fn launch(stream: &Stream, kernel: &Arc<Kernel>, at: Endpoint) -> Result<(), Error> {
+fn launch(stream: &Stream, kernel: &Kernel, at: Endpoint) -> Result<(), Error> {
     let (config, mut arguments) = (LaunchConfig::new(1, 1), Arguments::new());
     arguments.push(at);
     // SAFETY: the kernel takes a pointer, and does nothing with it.

@@ -16,7 +16,6 @@ use common::{alone, context, driver, stream};
 use cushim::driver::Kind;
 use cushim::kernel::{Image, Kernel, Library, LoadOptions};
 use cushim::{Context, Error, Status};
-use std::sync::Arc;
 
 /// `x[i] *= by; y[i] += x[i]` for the first `n`, of the sizes that real kernels have.
 const PTX: &str = "\
@@ -33,7 +32,7 @@ const PTX: &str = "\
 }
 ";
 
-fn kernel(context: &Context) -> Arc<Kernel> {
+fn kernel(context: &Context) -> Kernel {
     let library = Library::load(context, &Image::new(PTX).expect("text"), &LoadOptions::default());
     library.expect("it compiles").kernel("scale_and_add").expect("it is there")
 }

@@ -15,9 +15,11 @@ use crate::capi::handles::{
 use crate::capi::stream::{cushim_stream, of_builder};
 use crate::capi::{input, options, out};
 use crate::graph::{
-    Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Condition, Embedding, Graph,
+    Builder, BuilderKind, BuilderObject, BuilderOptions, BuilderState, CaptureMode, Condition, Embedding,
+    Graph,
 };
 use crate::object::error::Error;
+use crate::object::handle::Shared as _;
 use crate::object::{handle, release};
 use std::sync::Arc;
 
@@ -41,7 +43,7 @@ pub struct cushim_builder_s {
 }
 
 impl Incomplete for cushim_builder_s {
-    type Object = Builder;
+    type Object = BuilderObject;
 }
 
 /// Which calls the driver refuses while a builder captures, because they might wait for work that does not run. Calls
@@ -197,10 +199,10 @@ pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_stat
             return Ok(());
         }
         let guard = enter()?;
-        let held = get(&guard, builder).map(|held| Arc::clone(&*held));
+        let held = get(&guard, builder).map(|held| (*held).clone());
         // One that was destroyed says so.
         let Ok(held) = held else { return end_owning(guard, builder).map(drop) };
-        let is_last = Arc::strong_count(&held) == 2;
+        let is_last = Arc::strong_count(held.object()) == 2;
         let released = end_owning(guard, builder)?;
         release::collect(|| {
             drop(released);
@@ -484,7 +486,7 @@ fn reserve_all(count: usize) -> Result<Vec<NewHandle<cushim_builder_s>>, Error> 
 fn name_all(
     places: &mut [cushim_builder],
     reserved: Vec<NewHandle<cushim_builder_s>>,
-    builders: Vec<Arc<Builder>>,
+    builders: Vec<Builder>,
 ) {
     for ((place, reserved), builder) in places.iter_mut().zip(reserved).zip(builders) {
         *place = reserved.of(builder);
@@ -516,7 +518,7 @@ pub unsafe extern "C" fn cushim_builder_join(
         // SAFETY: the caller vouches for the array.
         let others = unsafe {
             input::array(others, other_count, "others", |other| {
-                get(&guard, *other).map(|other| Arc::clone(&other))
+                get(&guard, *other).map(|other| other.clone())
             })
         }?;
         builder.join(&others.iter().collect::<Vec<_>>())

@@ -11,7 +11,7 @@ use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, ge
 use crate::capi::options::OutStruct;
 use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
-use crate::graph::{Exec, ExecOptions, Graph, InstantiateFailure, Node, UpdateFailure};
+use crate::graph::{Exec, ExecObject, ExecOptions, Graph, InstantiateFailure, Node, UpdateFailure};
 use crate::object::error::Error;
 
 /// What is instantiated from a graph: it is launched in streams, as often as one likes. It keeps what its nodes use,
@@ -27,7 +27,7 @@ pub struct cushim_exec_s {
 }
 
 impl Incomplete for cushim_exec_s {
-    type Object = Exec;
+    type Object = ExecObject;
 }
 
 /// Flags of an exec.

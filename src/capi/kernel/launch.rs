@@ -23,7 +23,6 @@ use crate::op::node::KernelParameters;
 use crate::op::{Arguments, Launch};
 use crate::stream::Stream;
 use std::ffi::c_void;
-use std::sync::Arc;
 
 /// A number in each of three directions.
 #[repr(C)]
@@ -426,7 +425,7 @@ pub unsafe extern "C" fn cushim_kernel_launch(
 #[inline(never)]
 unsafe fn launch_with_buffers(
     guard: &Guard,
-    kernel: &Arc<Kernel>,
+    kernel: &Kernel,
     stream: &Stream,
     config: &LaunchConfig<'_>,
     args: &[cushim_arg],
@@ -447,7 +446,7 @@ unsafe fn launch_with_buffers(
 unsafe fn launch_with_objects(
     lending: &Lending,
     guard: &Guard,
-    kernel: &Arc<Kernel>,
+    kernel: &Kernel,
     stream: &Stream,
     config: *const cushim_launch_config,
     args: *const cushim_arg,
@@ -513,7 +512,7 @@ pub unsafe extern "C" fn cushim_kernel_launch_packed(
 #[inline(never)]
 unsafe fn launch_block(
     guard: &Guard,
-    kernel: &Arc<Kernel>,
+    kernel: &Kernel,
     stream: &Stream,
     config: *const cushim_launch_config,
     block: &[u8],

@@ -10,7 +10,7 @@ use crate::capi::error::{call, cushim_status, long_call};
 use crate::capi::handles::{self, Incomplete, borrowed, enter_anywhere, get, hold, hold_all, keep, owned};
 use crate::capi::{input, options, out, pointer, text};
 use crate::kernel::image::MOST_BYTES;
-use crate::kernel::{Image, Library, LoadOptions};
+use crate::kernel::{Image, Library, LibraryObject, LoadOptions};
 use crate::object::error::{Error, Status};
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
@@ -27,7 +27,7 @@ pub struct cushim_library_s {
 }
 
 impl Incomplete for cushim_library_s {
-    type Object = Library;
+    type Object = LibraryObject;
 }
 
 /// Flags of `cushim_library_options`, for PTX.
@@ -435,7 +435,7 @@ unsafe fn variable(
         }?;
         // SAFETY: the caller vouches for `name`.
         let name = unsafe { text::required(name, "name") }?;
-        let (address, size) = find(&*hold(library)?, &name)?;
+        let (address, size) = find(&hold(library)?, &name)?;
         *pointer = address.0;
         out::put(bytes, size);
         Ok(())

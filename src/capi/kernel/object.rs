@@ -12,7 +12,7 @@ use crate::capi::handles::{
     self, Incomplete, borrowed, enter_anywhere, get, hold, hold_all, keep, keep_if_given, owned, reserve,
 };
 use crate::capi::{out, pointer, text};
-use crate::kernel::{Keeper, Kernel, NativeKernel};
+use crate::kernel::{Keeper, Kernel, KernelObject, NativeKernel};
 use crate::object::error::{Error, Status};
 use std::ffi::c_char;
 use std::ptr::null_mut;
@@ -28,7 +28,7 @@ pub struct cushim_kernel_s {
 }
 
 impl Incomplete for cushim_kernel_s {
-    type Object = Kernel;
+    type Object = KernelObject;
 }
 
 /// Returns a kernel of a library by its name.
@@ -396,7 +396,7 @@ pub unsafe extern "C" fn cushim_kernel_get_parameter(
         let parameter = all.get(index).ok_or_else(|| {
             Error::new(
                 Status::INVALID_ARGUMENT,
-                format!("index is {index}; {} has {} parameters, numbered from 0", **kernel, all.len()),
+                format!("index is {index}; {} has {} parameters, numbered from 0", *kernel, all.len()),
             )
         })?;
         out::put(offset, parameter.offset);

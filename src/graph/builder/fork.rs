@@ -13,7 +13,7 @@ impl Builder {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for none, and for a builder that does not capture; the driver's.
-    pub fn fork(&self, count: usize) -> Result<Vec<Arc<Self>>, Error> {
+    pub fn fork(&self, count: usize) -> Result<Vec<Self>, Error> {
         let capture = self.capturing("cannot be forked")?;
         if count == 0 {
             return Err(
@@ -26,13 +26,13 @@ impl Builder {
         let (streams, event) = (streams?, Event::create(context, &EventOptions::default())?);
         // Nobody else has them: none of their calls is to be waited for.
         streams.iter().for_each(|stream| stream.belongs_to_builder());
-        event.record(&self.stream)?;
+        event.record(&self.0.stream)?;
         // What was forked and has no work need not be joined.
         streams.iter().try_for_each(|stream| stream.wait_event(&event))?;
         let forked = |stream: Stream| {
             let phase = Phase::Capturing(Arc::clone(&capture));
-            let fork = Self::new(BuilderKind::Forked, self.mode, Of::Builder(stream), None, phase);
-            capture.was_forked(&fork.name, &fork.stream);
+            let fork = Self::new(BuilderKind::Forked, self.0.mode, Of::Builder(stream), None, phase);
+            capture.was_forked(&fork.0.name, &fork.0.stream);
             fork
         };
         Ok(streams.into_iter().map(forked).collect())
@@ -44,17 +44,17 @@ impl Builder {
     /// [`Status::INVALID_ARGUMENT`] for none, for one that is not forked, is this one, comes twice, does not capture, or is part of
     /// another capture: nothing is joined then. The driver's; [`item`](crate::Failure::item) says which of them failed, those before it
     /// are joined.
-    pub fn join(&self, others: &[&Arc<Self>]) -> Result<(), Error> {
+    pub fn join(&self, others: &[&Self]) -> Result<(), Error> {
         let capture = self.capturing("nothing can be joined into it")?;
         if others.is_empty() {
             return Err(self.refused("is to be joined with none: name at least one other".to_owned()));
         }
         for (index, other) in others.iter().enumerate() {
-            let why = if std::ptr::eq(other.as_ref(), self) {
+            let why = if *other == self {
                 "is the one to join into"
-            } else if others[..index].iter().any(|before| Arc::ptr_eq(before, other)) {
+            } else if others[..index].iter().any(|before| before == other) {
                 "is named twice"
-            } else if other.kind != BuilderKind::Forked {
+            } else if other.0.kind != BuilderKind::Forked {
                 "was not forked from another one, and cannot be joined into one; end it, and embed its graph (cushim_builder_add_child)"
             } else if !Arc::ptr_eq(&other.capturing("cannot be joined")?, &capture) {
                 "is part of another capture; join it into a builder of that"
@@ -65,7 +65,7 @@ impl Builder {
         }
         let event = Event::create(self.context(), &EventOptions::default())?;
         for (index, other) in others.iter().enumerate() {
-            let joined = event.record(&other.stream).and_then(|()| self.stream.wait_event(&event));
+            let joined = event.record(&other.0.stream).and_then(|()| self.0.stream.wait_event(&event));
             joined.map_err(|failure| of_item(failure, index))?;
             // Of one that was forked, nothing is ended.
             other.close()?;

@@ -25,7 +25,7 @@ impl Builder {
     /// [`Graph::add_child`] and [`Graph::move_child`].
     pub fn add_child(&self, graph: &Graph, how: Embedding) -> Result<(Node, Graph), Error> {
         let capture = self.capturing("nothing can be embedded in it")?;
-        let after = capture.tail_of(&self.stream);
+        let after = capture.tail_of(&self.0.stream);
         let added = match how {
             Embedding::Clone => capture.graph.add_child_after(&after, graph)?,
             Embedding::Move => capture.graph.move_child_after(&after, graph)?,
@@ -55,20 +55,20 @@ impl Builder {
         condition: &Condition,
         kind: ConditionalKind,
         bodies: usize,
-    ) -> Result<(Node, Vec<Arc<Self>>), Error> {
+    ) -> Result<(Node, Vec<Self>), Error> {
         let capture = self.capturing("no conditional node can be added")?;
         let streams: Result<Vec<_>, _> = (0..bodies.min(MOST_STREAMS))
             .map(|_| Stream::create(self.context(), &StreamOptions::default()))
             .collect();
         let streams = streams?;
-        let after = capture.tail_of(&self.stream);
+        let after = capture.tail_of(&self.0.stream);
         let node =
             after.goes_on_with(capture.graph.add_conditional_after(&after, condition, kind, bodies)?)?;
         let graphs = node.graphs()?;
         let body = |(graph, stream): (Graph, Stream)| {
             stream.belongs_to_builder();
             let body = Body { graph, outer: Arc::downgrade(&capture) };
-            Self::new(BuilderKind::Body, self.mode, Of::Builder(stream), Some(body), Phase::NotStarted)
+            Self::new(BuilderKind::Body, self.0.mode, Of::Builder(stream), Some(body), Phase::NotStarted)
         };
         Ok((node, graphs.into_iter().zip(streams).map(body).collect()))
     }

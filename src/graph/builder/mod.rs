@@ -65,7 +65,10 @@ setters!(BuilderOptions { mode: CaptureMode });
 /// graph, too; what it uses is the caller's to keep.
 ///
 /// Every function may be called from every thread.
-pub struct Builder {
+pub struct Builder(Arc<BuilderObject>);
+
+/// What handles of builders name.
+pub(crate) struct BuilderObject {
     header: Header,
     kind: BuilderKind,
     mode: CaptureMode,
@@ -78,7 +81,7 @@ pub struct Builder {
     name: Arc<Name>,
 }
 
-object!(Builder: Builder, header);
+object!(BuilderObject as Builder: Builder, header);
 
 /// Whose stream a builder captures.
 enum Of<'a> {
@@ -91,7 +94,7 @@ impl Builder {
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver; the driver's.
-    pub fn create(context: &Context, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
+    pub fn create(context: &Context, options: &BuilderOptions) -> Result<Self, Error> {
         check_driver(context)?;
         let stream = Stream::create(context, &StreamOptions::default())?;
         stream.belongs_to_builder();
@@ -103,25 +106,19 @@ impl Builder {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a default stream;
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver.
-    pub fn create_on(stream: &Stream, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
+    pub fn create_on(stream: &Stream, options: &BuilderOptions) -> Result<Self, Error> {
         check_capturable(stream)?;
         check_driver(stream.context())?;
         Ok(Self::new(BuilderKind::Primary, options.mode, Of::Caller(stream), None, Phase::NotStarted))
     }
 
-    fn new(
-        kind: BuilderKind,
-        mode: CaptureMode,
-        stream: Of<'_>,
-        body: Option<Body>,
-        phase: Phase,
-    ) -> Arc<Self> {
-        let (header, phase) = (Header::new::<Self>(), Mutex::new(phase));
+    fn new(kind: BuilderKind, mode: CaptureMode, stream: Of<'_>, body: Option<Body>, phase: Phase) -> Self {
+        let (header, phase) = (Header::new::<BuilderObject>(), Mutex::new(phase));
         let (stream, has_own_stream) = match stream {
             Of::Builder(stream) => (stream, true),
             Of::Caller(stream) => (stream.clone(), false),
         };
-        Arc::new(Self {
+        Self(Arc::new(BuilderObject {
             header,
             kind,
             mode,
@@ -130,19 +127,19 @@ impl Builder {
             body,
             phase,
             name: Name::new(kind.name()),
-        })
+        }))
     }
 
     /// The context of what is captured.
     #[must_use]
     pub fn context(&self) -> &Context {
-        self.stream.context()
+        self.0.stream.context()
     }
 
     /// The driver that the builder belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        self.stream.driver()
+        self.0.stream.driver()
     }
 
     /// Begins to capture.
@@ -151,10 +148,10 @@ impl Builder {
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that was begun before, and for a stream that is being
     /// captured; the driver's.
     pub fn begin(&self) -> Result<(), Error> {
-        let mut phase = self.phase.lock();
+        let mut phase = self.0.phase.lock();
         self.check_not_started(&phase)?;
-        let capture = match &self.body {
-            None => self.capture(self.mode, Target::New)?,
+        let capture = match &self.0.body {
+            None => self.capture(self.0.mode, Target::New)?,
             // Whatever invalidates the capture of a body takes the body away from under its node, and the driver crashes on that
             // (measured on 580): nothing else that the process does should.
             Some(body) => self.capture(CaptureMode::Relaxed, Target::Body(body))?,
@@ -174,17 +171,17 @@ impl Builder {
     /// stream that is being captured, for a graph that is part of another, is being captured, or has child graphs, conditions or nodes
     /// that kernels update; the driver's.
     pub fn recapture(&self, graph: &Graph) -> Result<(), Error> {
-        let mut phase = self.phase.lock();
+        let mut phase = self.0.phase.lock();
         self.check_not_started(&phase)?;
-        if self.body.is_some() {
+        if self.0.body.is_some() {
             return Err(self.refused("captures a body, and nothing else; begin it".to_owned()));
         }
-        *phase = Phase::Capturing(self.capture(self.mode, Target::Again(graph))?);
+        *phase = Phase::Capturing(self.capture(self.0.mode, Target::Again(graph))?);
         Ok(())
     }
 
     fn capture(&self, mode: CaptureMode, target: Target<'_>) -> Result<Arc<Capture>, Error> {
-        Capture::begin(&self.stream, mode, target, &self.name)
+        Capture::begin(&self.0.stream, mode, target, &self.0.name)
     }
 
     /// Ends the capture, and gives what was captured: a definition as any other, which lives on without the builder. Of a builder for a
@@ -195,7 +192,7 @@ impl Builder {
     /// another thread than the one that began, unless the mode is relaxed; while there are forks to be joined, or bodies that are being
     /// captured. The capture goes on then. The driver's, for a capture that was invalidated: it is over then.
     pub fn end(&self) -> Result<Graph, Error> {
-        let mut phase = self.phase.lock();
+        let mut phase = self.0.phase.lock();
         let capture = Arc::clone(self.check_ends(&phase)?);
         capture.check_ends(self)?;
         match capture.end(self) {
@@ -217,20 +214,20 @@ impl Builder {
     /// # Errors
     /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) unless the builder captures.
     pub fn stream(&self) -> Result<Stream, Error> {
-        let captures = self.phase.lock().capture().is_some();
-        if captures { Ok(self.stream.clone()) } else { Err(self.no_stream()) }
+        let captures = self.0.phase.lock().capture().is_some();
+        if captures { Ok(self.0.stream.clone()) } else { Err(self.no_stream()) }
     }
 
     /// Refuses a builder that does not capture, whose stream is stale.
     #[cfg(feature = "capi")]
     pub(crate) fn check_capturing(&self) -> Result<(), Error> {
-        if self.phase.lock().capture().is_some() { Ok(()) } else { Err(self.no_stream()) }
+        if self.0.phase.lock().capture().is_some() { Ok(()) } else { Err(self.no_stream()) }
     }
 
     /// The stream that it captures while it captures.
     #[cfg(feature = "capi")]
     pub(crate) fn own_stream(&self) -> &Stream {
-        &self.stream
+        &self.0.stream
     }
 
     /// The definition. Of a builder for a body it is there before the capture begins, too.
@@ -239,7 +236,7 @@ impl Builder {
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) before the end, for a builder that was forked from another, and for
     /// a closed one; [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) for a body that was removed with its node.
     pub fn graph(&self) -> Result<Graph, Error> {
-        match (&*self.phase.lock(), &self.body) {
+        match (&*self.0.phase.lock(), &self.0.body) {
             (Phase::Ended(graph), _) => graph.still_there(),
             (Phase::NotStarted, Some(body)) => body.graph.still_there(),
             (phase, _) => Err(self.no_graph(phase)),
@@ -251,7 +248,7 @@ impl Builder {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that does not capture; the driver's.
     pub fn tail(&self) -> Result<Vec<Node>, Error> {
-        self.capturing("there is nothing that was captured last")?.tail(&self.stream)
+        self.capturing("there is nothing that was captured last")?.tail(&self.0.stream)
     }
 
     /// Closes the builder. What it captures is given up, but a body keeps what was captured by now, also by forks that were not joined.
@@ -260,10 +257,27 @@ impl Builder {
     /// # Errors
     /// The driver's, if it captures all the same: so does the builder then. Close it again.
     pub fn close(&self) -> Result<(), Error> {
-        let Some(capture) = self.take_capture() else { return Ok(()) };
-        capture.give_up().inspect_err(|_| *self.phase.lock() = Phase::Capturing(capture))
+        let Some(capture) = self.0.take_capture() else { return Ok(()) };
+        capture.give_up().inspect_err(|_| *self.0.phase.lock() = Phase::Capturing(capture))
     }
 
+    /// Names the builder in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.0.header.set_label(label);
+        self.0.name.set_label(label);
+        if self.0.has_own_stream {
+            self.0.stream.set_label(label);
+        }
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.0.header.label()
+    }
+}
+
+impl BuilderObject {
     /// Closes the builder; answers with what is to be ended.
     fn take_capture(&self) -> Option<Arc<Capture>> {
         self.name.closes();
@@ -272,34 +286,19 @@ impl Builder {
             _ => None,
         }
     }
-
-    /// Names the builder in messages; `None` takes the name away.
-    pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
-        self.name.set_label(label);
-        if self.has_own_stream {
-            self.stream.set_label(label);
-        }
-    }
-
-    /// The name that messages use.
-    #[must_use]
-    pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
-    }
 }
 
-impl Drop for Builder {
+impl Drop for BuilderObject {
     fn drop(&mut self) {
         let Some(capture) = self.take_capture() else { return };
         let Err(failure) = capture.give_up() else { return };
-        report(self.driver(), Err(failure));
+        report(self.stream.driver(), Err(failure));
         // Nobody else could: a stream of the program's would be captured for ever.
         ask_until(move || capture.give_up().is_ok());
     }
 }
 
-impl fmt::Display for Builder {
+impl fmt::Display for BuilderObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.name.fmt(f)
     }

@@ -11,19 +11,19 @@ impl Builder {
     /// What the builder captures.
     #[must_use]
     pub fn kind(&self) -> BuilderKind {
-        self.kind
+        self.0.kind
     }
 
     /// How far it is.
     #[must_use]
     pub fn state(&self) -> BuilderState {
-        self.phase.lock().state()
+        self.0.phase.lock().state()
     }
 
     /// Whether it has to be joined into another one before that can end.
     #[must_use]
     pub fn needs_join(&self) -> bool {
-        self.kind == BuilderKind::Forked && self.state() == BuilderState::Capturing
+        self.0.kind == BuilderKind::Forked && self.state() == BuilderState::Capturing
     }
 
     pub(super) fn check_not_started(&self, phase: &Phase) -> Result<(), Error> {
@@ -40,7 +40,7 @@ impl Builder {
     }
 
     pub(super) fn check_ends<'a>(&self, phase: &'a Phase) -> Result<&'a Arc<Capture>, Error> {
-        if self.kind == BuilderKind::Forked {
+        if self.0.kind == BuilderKind::Forked {
             let why = match phase.capture() {
                 Some(_) => "was forked from another one: join it into that, and end that",
                 None => "was forked from another one, and is closed or joined; end that one",
@@ -52,7 +52,7 @@ impl Builder {
 
     /// The capture that is under way; `why` says what does not go without.
     pub(super) fn capturing(&self, why: &str) -> Result<Arc<Capture>, Error> {
-        let phase = self.phase.lock();
+        let phase = self.0.phase.lock();
         phase.capture().cloned().ok_or_else(|| self.out_of_order(&phase, why))
     }
 
@@ -68,8 +68,8 @@ impl Builder {
 
     /// What can be done where it captures no more: a body has one builder.
     fn instead(&self) -> &'static str {
-        match &self.body {
-            None if self.kind == BuilderKind::Forked => "fork another one",
+        match &self.0.body {
+            None if self.0.kind == BuilderKind::Forked => "fork another one",
             None => "create another one",
             Some(body) if body.graph.still_there().is_err() => "the body is gone, capture its graph anew",
             Some(_) => "edit the body itself, by its handle (cushim_node_get_graphs)",
@@ -92,7 +92,7 @@ impl Builder {
 
     #[cold]
     pub(super) fn no_graph(&self, phase: &Phase) -> Error {
-        match (self.kind, phase.state()) {
+        match (self.0.kind, phase.state()) {
             (BuilderKind::Forked, _) => self.refused(
                 "was forked from another one and has no graph of its own; ask the primary builder".to_owned(),
             ),

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 struct Scene {
-    builder: Arc<Builder>,
+    builder: Builder,
     stream: Stream,
     event: Event,
     releases: Arc<AtomicU32>,

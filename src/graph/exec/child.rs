@@ -37,23 +37,23 @@ impl Exec {
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(graph.object.as_ref()));
         }
         let _current = self.context().enter()?;
-        let mut state = self.state.lock();
+        let mut state = self.0.state.lock();
         self.check_whole(&state)?;
         state.held.check(self)?;
-        let mut trees = Both::lock(&self.tree, graph)?;
+        let mut trees = Both::lock(&self.0.tree, graph)?;
         let id = node.name().check_there(trees.own())?;
         self.check_age(node.name(), trees.own(), id)?;
         let source = &graph.definition.tree;
         source.check_contexts(trees.source(), graph.object.as_ref())?;
         if trees.source.is_some() {
-            let is_there = |number| self.instance.has_condition(Some(number));
+            let is_there = |number| self.0.instance.has_condition(Some(number));
             setters::check_for(trees.source(), graph, "taken over", is_there)?;
         }
         conditional::cure(source, trees.source_mut())?;
         trees.source_mut().has_relatives = true;
         let Some(raw) = &state.raw else { return Err(self.gone()) };
         let failed = |error| source.failed(error, graph.object.as_ref());
-        let lent = trees.source().lend(graph.object.id, self.options.keeper()).map_err(failed)?;
+        let lent = trees.source().lend(graph.object.id, self.0.options.keeper()).map_err(failed)?;
         let native = &trees.source().graph(graph.object.id).native;
         let relatives = relations::changed();
         // SAFETY: node and graph are there, which the locks keep; the caller vouches for what the nodes use.
@@ -80,8 +80,8 @@ impl Exec {
         let child: GraphId = trees.own().node(id).inner[0];
         let there = Source::of_graph(&graph.definition.tree, trees.source_mut(), graph.object.id);
         let taken = there.and_then(|there| {
-            let own = pairing::outline_of(&self.tree, &mut trees.own, child, self.instance.born)?;
-            Ok(there.taken_by(&own, &state.contents, &self.instance, self.tree.context()))
+            let own = pairing::outline_of(&self.0.tree, &mut trees.own, child, self.0.instance.born)?;
+            Ok(there.taken_by(&own, &state.contents, &self.0.instance, self.0.tree.context()))
         });
         let mut leaving = Leaving::default();
         // Of a graph that was removed nobody can tell where it was.

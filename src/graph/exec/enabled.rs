@@ -41,8 +41,8 @@ impl Exec {
     /// As [`is_enabled`](Self::is_enabled).
     pub fn with_parameters<R>(&self, node: &Node, look: impl FnOnce(&Parameters) -> R) -> Result<R, Error> {
         self.check_node(node.name())?;
-        let state = self.state.lock();
-        let tree = self.tree.lock();
+        let state = self.0.state.lock();
+        let tree = self.0.tree.lock();
         let id = node.name().check_there(&tree)?;
         self.check_age(node.name(), &tree, id)?;
         self.now(&state, &tree, id, look)
@@ -51,24 +51,24 @@ impl Exec {
     /// The context in which a node runs in this instance, or last ran in the definition if it is not known here.
     #[cfg(feature = "capi")]
     pub(crate) fn last_context(&self, node: &Node) -> Context {
-        let state = self.state.lock();
-        let tree = self.tree.lock();
+        let state = self.0.state.lock();
+        let tree = self.0.tree.lock();
         let known = self.check_node(node.name()).and_then(|()| node.name().check_there(&tree));
         let context = known.map(|id| self.context_of(&state, id));
-        context.ok().flatten().unwrap_or_else(|| self.tree.context().clone())
+        context.ok().flatten().unwrap_or_else(|| self.0.tree.context().clone())
     }
 
     /// What a handle names, if that is a node of the definition.
     #[cfg(feature = "capi")]
     #[inline]
     pub(crate) fn named(&self, part: &Part<'_, NodePage>) -> Option<NodeName<'_>> {
-        NodeName::of_part(part, &self.tree)
+        NodeName::of_part(part, &self.0.tree)
     }
 
     /// Refuses a node of another definition.
     #[inline]
     pub(super) fn check_node(&self, node: NodeName<'_>) -> Result<(), Error> {
-        if node.is_in(&self.tree) { Ok(()) } else { Err(self.not_of(node)) }
+        if node.is_in(&self.0.tree) { Ok(()) } else { Err(self.not_of(node)) }
     }
 
     #[cold]
@@ -85,7 +85,7 @@ impl Exec {
     ) -> Result<T, Error> {
         self.check_node(node.name())?;
         let exec = self.raw()?;
-        let tree = self.tree.lock();
+        let tree = self.0.tree.lock();
         let id = node.name().check_there(&tree)?;
         self.check_age(node.name(), &tree, id)?;
         call(&exec, tree.node(id).native).map_err(|error| {

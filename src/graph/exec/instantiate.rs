@@ -160,7 +160,7 @@ impl Exec {
         graph: &Graph,
         options: &ExecOptions,
         upload: Option<&Stream>,
-    ) -> Result<Arc<Self>, InstantiateFailure> {
+    ) -> Result<Self, InstantiateFailure> {
         graph.instantiate(options, upload)
     }
 }
@@ -170,7 +170,7 @@ impl Graph {
         &self,
         options: &ExecOptions,
         upload: Option<&Stream>,
-    ) -> Result<Arc<Exec>, InstantiateFailure> {
+    ) -> Result<Exec, InstantiateFailure> {
         let tree = &self.definition.tree;
         self.check_root()?;
         if let Some(stream) = upload {

@@ -33,7 +33,7 @@ impl Exec {
     }
 
     fn would_join(&self, stream: &Stream, record: &Record, waits: &EventParameters) -> Error {
-        let label = self.tree.names.label(record.number);
+        let label = self.0.tree.names.label(record.number);
         let node = name(record.node_type(), record.number, label.as_deref());
         let event = waits.event().map_or_else(|| "an event".to_owned(), |event| Event::to_string(&event));
         let refusal = format!(

@@ -123,7 +123,7 @@ impl Exec {
             let (id, start) = (of_node[0].node, done.undo.len());
             let Some(record) = page.get_mut(id) else { return Err((self.gone(), id)) };
             let Record { parameters, context, .. } = record;
-            let at = context.as_ref().unwrap_or(self.tree.context());
+            let at = context.as_ref().unwrap_or(self.0.tree.context());
             of_node.iter().for_each(|user| exchange.put(parameters, user.part, &mut done.undo));
             // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
             if let Err(error) = unsafe { setting.set(tree.node(id).native, parameters, at) } {
@@ -154,7 +154,7 @@ impl Exec {
             let Some(record) = contents.get_mut(id) else { continue };
             exchange.keep_again(record, undo);
             let Record { parameters, context, .. } = record;
-            let at = context.as_ref().unwrap_or(self.tree.context());
+            let at = context.as_ref().unwrap_or(self.0.tree.context());
             exchange.put_back(parameters, of_node, undo);
             // SAFETY: the node had these parameters before.
             if unsafe { setting.set(tree.node(id).native, parameters, at) }.is_err() {

@@ -66,7 +66,10 @@ use watched::Watched;
 ///
 /// It keeps alive what its nodes use, whatever becomes of the definition. Every function may be called from every thread; those on
 /// one instance wait for each other, and its launches run one after the other.
-pub struct Exec {
+pub struct Exec(Arc<ExecObject>);
+
+/// What handles of execs name.
+pub(crate) struct ExecObject {
     header: Header,
     tree: Arc<Tree>,
     options: ExecOptions,
@@ -74,7 +77,7 @@ pub struct Exec {
     state: Mutex<State>,
 }
 
-object!(Exec: Exec, header);
+object!(ExecObject as Exec: Exec, header);
 
 /// What changes of an instance, under its lock. Whoever needs the definition's, too, takes this first.
 struct State {
@@ -176,7 +179,7 @@ impl Exec {
         instance: Arc<Instance>,
         (contents, held): (Contents, Held),
         uploaded: Option<Stream>,
-    ) -> Arc<Self> {
+    ) -> Self {
         let mut launches = Launches::new(options.is_launched_by_others());
         let keeps = contents.keeps();
         if let Some(stream) = uploaded {
@@ -194,29 +197,34 @@ impl Exec {
             broken: None,
             watched: tree.driver().checks_graphs().then(Watched::default),
         };
-        let header = Header::new::<Self>();
-        let exec =
-            Arc::new(Self { header, tree: Arc::clone(tree), options, instance, state: Mutex::new(state) });
-        exec.watch_all(&mut exec.state.lock());
+        let header = Header::new::<ExecObject>();
+        let exec = Self(Arc::new(ExecObject {
+            header,
+            tree: Arc::clone(tree),
+            options,
+            instance,
+            state: Mutex::new(state),
+        }));
+        exec.watch_all(&mut exec.0.state.lock());
         exec
     }
 
     /// The context of the definition.
     #[must_use]
     pub fn context(&self) -> &Context {
-        self.tree.context()
+        self.0.tree.context()
     }
 
     /// The driver that it belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        self.tree.driver()
+        self.0.tree.driver()
     }
 
     /// How it was instantiated.
     #[must_use]
     pub fn options(&self) -> ExecOptions {
-        self.options
+        self.0.options
     }
 
     /// The driver's own handle: for instances that are made for it ([`ExecOptions::native_launches`], [`ExecOptions::device_launch`]).
@@ -225,20 +233,20 @@ impl Exec {
     /// [`Status::INVALID_ARGUMENT`] for any other: nobody could tell when launches by that handle are done, so that what they use would be
     /// released too early.
     pub fn native(&self) -> Result<sys::CUgraphExec, Error> {
-        if !self.options.is_launched_by_others() {
+        if !self.0.options.is_launched_by_others() {
             return Err(self.refused(format!(
                 "{self} was not made to be launched by its native handle, and cushim could not tell when such a launch is done: instantiate the \
                  graph with CUSHIM_EXEC_NATIVE_LAUNCHES"
             )));
         }
-        Ok(self.state.lock().raw.as_ref().map_or(std::ptr::null_mut(), RawExec::handle))
+        Ok(self.0.state.lock().raw.as_ref().map_or(std::ptr::null_mut(), RawExec::handle))
     }
 
     /// The definition, as long as somebody holds it.
     #[must_use]
     pub fn graph(&self) -> Option<Graph> {
-        let definition = self.tree.definition()?;
-        let object = Arc::clone(self.tree.root());
+        let definition = self.0.tree.definition()?;
+        let object = Arc::clone(self.0.tree.root());
         Some(Graph { definition, object }).filter(|graph| !graph.object.is_gone())
     }
 
@@ -256,7 +264,7 @@ impl Exec {
     pub unsafe fn launch(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
         let _current = stream.enter_uncaptured(NOT_CAPTURED)?;
-        let mut state = self.state.lock();
+        let mut state = self.0.state.lock();
         if state.watched.is_some() {
             self.check_watched(&state)?;
         }
@@ -315,7 +323,7 @@ impl Exec {
     pub fn upload(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
         let _current = stream.enter_uncaptured(NOT_CAPTURED)?;
-        let mut state = self.state.lock();
+        let mut state = self.0.state.lock();
         self.check_whole(&state)?;
         self.check_used(&mut state)?;
         stream.context().check_still_there(stream)?;
@@ -347,25 +355,25 @@ impl Exec {
     ///
     /// # Errors
     /// [`Status::IN_CALLBACK`] inside a host function, where the release comes soon afterwards; the driver's.
-    pub fn destroy(exec: Arc<Self>) -> Result<(), Error> {
+    pub fn destroy(exec: Self) -> Result<(), Error> {
         callback::check_allowed()?;
         crate::object::release::collect(|| drop(exec))
     }
 
     /// Names it in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 
     /// The native instance, which nobody else uses meanwhile.
     fn raw(&self) -> Result<MappedMutexGuard<'_, RawExec>, Error> {
-        let state = self.state.lock();
+        let state = self.0.state.lock();
         state.held.check(self)?;
         MutexGuard::try_map(state, |state| state.raw.as_mut()).map_err(|_| self.gone())
     }
@@ -419,7 +427,7 @@ impl Exec {
 
     /// Whether a node of the instance uses something of the context, as far as that is known.
     fn uses_of(&self, state: &State, context: &Context) -> bool {
-        let tree = self.tree.lock();
+        let tree = self.0.tree.lock();
         let of_parameters = |parameters: &Parameters| {
             let mut is_used = false;
             parameters.each_context(|of| is_used |= of == context);
@@ -444,13 +452,13 @@ impl Exec {
         if failure.status.0 != sys::CUDA_ERROR_INVALID_VALUE.0 {
             return failure;
         }
-        let (own, state) = (self.state.lock(), self.tree.lock());
+        let (own, state) = (self.0.state.lock(), self.0.tree.lock());
         let addresses = self.addresses_of_values(&own, &state);
         let is_of_graph = |address| state.allocates(address);
-        let why = why_no_values(self.tree.driver(), addresses.into_iter(), is_of_graph);
+        let why = why_no_values(self.0.tree.driver(), addresses.into_iter(), is_of_graph);
         if !why.is_empty() {
             failure.message.push_str(&why);
-        } else if !self.options.auto_free && state.allocating > 0 {
+        } else if !self.0.options.auto_free && state.allocating > 0 {
             failure.message.push_str(
                 ". If the launch before allocated memory that nobody freed, free it first, or instantiate with CUSHIM_EXEC_AUTO_FREE",
             );
@@ -477,7 +485,7 @@ const CURE: &str = "update it from the graph (cushim_exec_update), or instantiat
 /// Why a stream under capture takes no instance: driver 580 invalidates the capture (measured).
 const NOT_CAPTURED: &str = "an exec cannot be part of a graph: embed the graph that it was made of";
 
-impl Drop for Exec {
+impl Drop for ExecObject {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         let Some(raw) = state.raw.take() else { return };
@@ -507,7 +515,7 @@ impl Drop for Exec {
     }
 }
 
-impl fmt::Display for Exec {
+impl fmt::Display for ExecObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.header.label() {
             Some(label) => write!(f, "exec \"{label}\""),

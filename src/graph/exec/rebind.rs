@@ -30,9 +30,9 @@ impl Exec {
         let (old, new): (Arc<dyn Operand>, Arc<dyn Operand>) =
             (Arc::<Buffer>::clone(from), Arc::<Buffer>::clone(to));
         let rebinding = Rebinding::new((&old, from.range()), (&new, to.range()));
-        let mut state = self.state.lock();
+        let mut state = self.0.state.lock();
         self.check_whole(&state)?;
-        let tree = self.tree.lock();
+        let tree = self.0.tree.lock();
         let uses = self.find_uses(&mut state, &tree)?;
         let (old_key, new_key) = (Arc::as_ptr(from).addr(), Arc::as_ptr(to).addr());
         let Some(users) = uses.take_object(old_key) else {
@@ -65,9 +65,9 @@ impl Exec {
     /// [`Status::INVALID_ARGUMENT`] for a name that no argument of the instance has, or has any more, and for a value of another size; the
     /// driver's. The instance is as it was then.
     pub unsafe fn set_parameter(&self, name: &str, value: &[u8]) -> Result<usize, Error> {
-        let mut state = self.state.lock();
+        let mut state = self.0.state.lock();
         self.check_whole(&state)?;
-        let tree = self.tree.lock();
+        let tree = self.0.tree.lock();
         let uses = self.find_uses(&mut state, &tree)?;
         let Some((key, users)) = uses.take_name(name) else {
             return Err(self.no_parameter(&tree, name, uses.names()));
@@ -167,7 +167,7 @@ impl Exec {
             if is_used {
                 let may =
                     if record.is_known { "uses" } else { "may use, since another graph was taken over," };
-                let label = self.tree.names.label(record.number);
+                let label = self.0.tree.names.label(record.number);
                 let what = name(record.node_type(), record.number, label.as_deref());
                 return Err(self.refused(format!(
                     "{what} {may} the buffer, still runs in {self}, and was removed from the graph, so that nothing changes it any more; \

@@ -44,17 +44,17 @@ impl Exec {
         change: &mut C,
     ) -> Result<(), Error> {
         self.check_node(node)?;
-        restriction::check_version(&self.tree, change.node_type())?;
+        restriction::check_version(&self.0.tree, change.node_type())?;
         node.check_change(change)?;
         let conditions = change.change_conditions().0;
         if !conditions.is_empty() {
-            condition::check_change(&self.tree, node, &conditions)?;
+            condition::check_change(&self.0.tree, node, &conditions)?;
             self.check_conditions(&conditions)?;
         }
         drop(conditions);
-        let mut state = self.state.lock();
+        let mut state = self.0.state.lock();
         self.check_whole(&state)?;
-        let mut tree = self.tree.lock();
+        let mut tree = self.0.tree.lock();
         let id = node.check_there(&tree)?;
         self.check_age(node, &tree, id)?;
         // SAFETY: the caller vouches for what the change uses.
@@ -75,7 +75,7 @@ impl Exec {
     /// Refuses conditions that nothing used when the instance was made: kernels of it cannot set them.
     fn check_conditions(&self, conditions: &[(usize, &dyn ConditionOperand)]) -> Result<(), Error> {
         let unknown =
-            conditions.iter().find(|(_, condition)| !self.instance.has_condition(condition.known()));
+            conditions.iter().find(|(_, condition)| !self.0.instance.has_condition(condition.known()));
         let Some((index, condition)) = unknown else { return Ok(()) };
         let refusal = format!(
             "argument {index}: no node used {condition} when {self} was instantiated, so it has no such condition; instantiate the \
@@ -94,7 +94,7 @@ impl Exec {
         tree: &definition::State,
         id: NodeId,
     ) -> Result<(), Error> {
-        if tree.node(id).number < self.instance.born { Ok(()) } else { Err(self.too_young(node)) }
+        if tree.node(id).number < self.0.instance.born { Ok(()) } else { Err(self.too_young(node)) }
     }
 
     #[cold]
@@ -126,13 +126,13 @@ impl Exec {
         look: impl FnOnce(&Parameters) -> R,
     ) -> Result<R, Error> {
         if !record.is_known {
-            let label = self.tree.names.label(record.number);
+            let label = self.0.tree.names.label(record.number);
             return Err(self.unknown(&name(record.node_type(), record.number, label.as_deref())));
         }
         let is_others =
             !record.is_ours && tree.find_number(id, record.number).is_some_and(|_| !tree.record(id).is_ours);
         match is_others {
-            true => read::with_parameters(&self.tree, tree, id, look).map_err(|error| self.failed(error)),
+            true => read::with_parameters(&self.0.tree, tree, id, look).map_err(|error| self.failed(error)),
             false => Ok(look(&record.parameters)),
         }
     }
@@ -162,17 +162,17 @@ impl Exec {
         id: NodeId,
         change: &mut C,
     ) -> Result<Option<Holds>, Error> {
-        let named = change.change_context(self.tree.context());
+        let named = change.change_context(self.0.tree.context());
         let is_named = named.is_some();
         let context = named.or_else(|| self.context_of(state, id));
-        let at = context.as_ref().unwrap_or(self.tree.context());
+        let at = context.as_ref().unwrap_or(self.0.tree.context());
         // SAFETY: as the caller vouches.
         let is_of_value = unsafe { self.put(state, tree, id, change, at) }?;
         // From here on nothing fails.
         let Some(record) = state.contents.get_mut(id) else { return Ok(None) };
         (record.is_ours, record.is_known) = (true, true);
         if is_named {
-            record.context = context.clone().filter(|context| context != self.tree.context());
+            record.context = context.clone().filter(|context| context != self.0.tree.context());
         }
         // A value keeps nothing; what was kept for the one before goes.
         let has_owners = |holds| record.parameters.has_values_of_owners(holds);
@@ -206,7 +206,7 @@ impl Exec {
         self.find_out(state, tree, id, change.is_whole())?;
         let State { raw: Some(raw), contents, held, .. } = state else { return Err(self.gone()) };
         let Some(Record { parameters, context, .. }) = contents.get_mut(id) else { return Err(self.gone()) };
-        let device = context.as_ref().unwrap_or(self.tree.context()).device();
+        let device = context.as_ref().unwrap_or(self.0.tree.context()).device();
         let is_elsewhere = at.device().ordinal() != device.ordinal();
         let undo = change.apply(parameters, at)?;
         let checked = match undo.is_of_value() {
@@ -268,7 +268,7 @@ impl Exec {
         after: &Parameters,
         at: &Context,
     ) -> Result<(), Error> {
-        restriction::check(&self.tree, tree, tree.node(id).graph, after, at)?;
+        restriction::check(&self.0.tree, tree, tree.node(id).graph, after, at)?;
         tree.check_parameters(after)?;
         before.map_or(Ok(()), |before| self.check_attributes(before, after))
     }

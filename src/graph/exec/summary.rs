@@ -8,7 +8,7 @@ impl Exec {
     /// How many nodes it runs: those that the definition had then, and has no more, too.
     #[cold]
     pub(crate) fn summary(&self) -> Option<String> {
-        let state = self.state.try_lock()?;
+        let state = self.0.state.try_lock()?;
         Some(in_words(count(&state.contents, GraphId::ROOT)))
     }
 }

@@ -144,14 +144,14 @@ impl Exec {
         }
         graph.check_root()?;
         let _current = self.context().enter()?;
-        let mut state = self.state.lock();
+        let mut state = self.0.state.lock();
         state.held.check(self)?;
         let mut source = graph.lock()?;
         tree.check_contexts(&source, graph.object.as_ref())?;
         conditional::cure(tree, &mut source)?;
         source.has_relatives = true;
         let lent = source
-            .lend(GraphId::ROOT, self.options.keeper())
+            .lend(GraphId::ROOT, self.0.options.keeper())
             .map_err(|error| tree.failed(error, graph.object.as_ref()))?;
         // Inside the update the driver may let go of what it kept.
         let is_left = state.leave_to_driver();
@@ -168,7 +168,7 @@ impl Exec {
         if let Err(refused) = updated {
             let name = updatable::find(tree, &source);
             drop((source, state));
-            let name = name.or_else(|| updatable::find(&self.tree, &self.tree.lock()));
+            let name = name.or_else(|| updatable::find(&self.0.tree, &self.0.tree.lock()));
             let (reason, node) = (UpdateReason::of(refused.reason), blamed(tree, refused.node));
             let other = blamed(tree, refused.from);
             let error = explain(self.failed(refused.error), reason, node.as_ref());
@@ -203,27 +203,27 @@ impl Exec {
         tree: &Arc<Tree>,
         mut source: MutexGuard<'_, definition::State>,
     ) -> Option<Contents> {
-        if Arc::ptr_eq(tree, &self.tree) {
+        if Arc::ptr_eq(tree, &self.0.tree) {
             // Its own definition, as it is now; unless nodes took the place of others, or edges lead elsewhere.
             let has_all =
-                source.contents.count() == own.count() && self.instance.has_edges(source.edges_edited());
+                source.contents.count() == own.count() && self.0.instance.has_edges(source.edges_edited());
             // What was added since may have been removed again.
-            let is_same = has_all && (source.made() == self.instance.born || self.is_as_made(&mut source));
+            let is_same = has_all && (source.made() == self.0.instance.born || self.is_as_made(&mut source));
             return is_same.then(|| source.contents.clone());
         }
         let there = Source::of(tree, &mut source);
         drop(source);
-        let mut definition = self.tree.lock();
+        let mut definition = self.0.tree.lock();
         // Moved into another graph since, where its nodes have other names, or lost.
         definition.root()?;
-        let nodes = pairing::outline_for(&self.tree, &mut definition, &self.instance).ok()?;
-        there.ok()?.taken_by(&nodes, own, &self.instance, self.tree.context())
+        let nodes = pairing::outline_for(&self.0.tree, &mut definition, &self.0.instance).ok()?;
+        there.ok()?.taken_by(&nodes, own, &self.0.instance, self.0.tree.context())
     }
 
     /// Whether the driver has the nodes of the definition in the order in which they were when this was instantiated.
     fn is_as_made(&self, definition: &mut definition::State) -> bool {
-        let now = pairing::outline(&self.tree, definition);
-        now.is_ok_and(|now| pairing::are_those_of(&now, &self.instance))
+        let now = pairing::outline(&self.0.tree, definition);
+        now.is_ok_and(|now| pairing::are_those_of(&now, &self.0.instance))
     }
 }
 

@@ -25,8 +25,8 @@ impl Exec {
         let Some(mut watched) = state.watched.take() else { return };
         for id in nodes {
             let context = self.context_of(state, id);
-            let at = context.unwrap_or_else(|| self.tree.context().clone());
-            let noted = self.now(state, tree, id, |now| watched.note(&self.tree, tree, id, now, at));
+            let at = context.unwrap_or_else(|| self.0.tree.context().clone());
+            let noted = self.now(state, tree, id, |now| watched.note(&self.0.tree, tree, id, now, at));
             if noted.is_err() {
                 watched.nodes.remove(id);
             }
@@ -37,7 +37,7 @@ impl Exec {
     /// The same for all nodes.
     pub(super) fn watch_all(&self, state: &mut State) {
         let Some(mut watched) = state.watched.take() else { return };
-        let tree = self.tree.lock();
+        let tree = self.0.tree.lock();
         // Nobody can tell any more what its nodes use.
         if tree.root().is_none() {
             state.watched = Some(Watched::default());
@@ -46,7 +46,7 @@ impl Exec {
         // Nor what those do that the definition has no more, where another graph was taken over.
         watched.nodes.retain(|id| state.contents.get(id).is_some_and(|record| record.is_known));
         state.watched = Some(watched);
-        let nodes = tree.nodes().filter(|(_, node)| node.number < self.instance.born);
+        let nodes = tree.nodes().filter(|(_, node)| node.number < self.0.instance.born);
         let nodes: Vec<_> = nodes.map(|(id, _)| id).collect();
         self.watch(state, &tree, nodes.into_iter());
     }
@@ -74,7 +74,7 @@ impl Exec {
 
     /// Whether the node takes part in launches, as far as the driver can be asked: not if the definition has no nodes any more.
     fn is_watch_enabled(&self, state: &State, watch: &Watch) -> bool {
-        let tree = self.tree.lock();
+        let tree = self.0.tree.lock();
         let raw = state.raw.as_ref().filter(|_| tree.root().is_some());
         // SAFETY: the instance has the node, which the lock keeps.
         raw.is_none_or(|raw| unsafe { raw.is_enabled(watch.native) }.unwrap_or(true))
@@ -82,7 +82,7 @@ impl Exec {
 
     /// What the node is called by now, if the definition still has it.
     fn name_of_watched(&self, id: NodeId, watch: &Watch) -> String {
-        let tree = self.tree.lock();
+        let tree = self.0.tree.lock();
         let is_there = tree.nodes().any(|(other, node)| other == id && node.number == watch.number);
         if is_there { tree.name_of(id) } else { watch.name.clone() }
     }

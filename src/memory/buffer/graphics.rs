@@ -16,7 +16,7 @@ impl Graphics {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) if it is mapped, for an image, and for a stream that is being captured;
     /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) for a stream of another driver; the driver's.
-    pub fn map(self: &Arc<Self>, stream: &Stream) -> Result<Arc<Buffer>, Error> {
+    pub fn map(&self, stream: &Stream) -> Result<Arc<Buffer>, Error> {
         if self.is_image() {
             return Err(self.refused("is an image, which has no address; map it as an array"));
         }

@@ -149,7 +149,7 @@ impl<O: NodeOperation> NodeChange for O {
 
 /// Parts of a kernel node; what is not given stays.
 pub struct KernelChange<'a, 'v> {
-    kernel: Option<&'a Arc<Kernel>>,
+    kernel: Option<&'a Kernel>,
     config: Option<&'a LaunchConfig<'a>>,
     arguments: Option<LaunchArguments<'a, 'v>>,
 }
@@ -163,7 +163,7 @@ impl<'a, 'v> KernelChange<'a, 'v> {
 
     /// Another kernel, which has other arguments too.
     #[must_use]
-    pub fn kernel(mut self, kernel: &'a Arc<Kernel>) -> Self {
+    pub fn kernel(mut self, kernel: &'a Kernel) -> Self {
         self.kernel = Some(kernel);
         self
     }
@@ -276,7 +276,7 @@ impl NodeChange for KernelChange<'_, '_> {
         let mut changed = now.clone();
         let own = now.kernel();
         if let Some(kernel) = self.kernel.or(own.as_ref()) {
-            let is_other = own.as_ref().is_none_or(|own| !Arc::ptr_eq(own, kernel));
+            let is_other = own.as_ref().is_none_or(|own| own != kernel);
             let arguments = self.check(kernel, is_other, at)?;
             if let Some(given) = arguments.as_ref().filter(|_| !is_other && kernel.layout().is_none()) {
                 check_as_many(kernel, now.arguments(), given)?;
@@ -306,8 +306,7 @@ impl NodeChange for KernelChange<'_, '_> {
     fn kept(&mut self, HandedOver(now): HandedOver) -> HandedOver {
         let mut holds = now;
         if let Some(kernel) = self.kernel {
-            let kept =
-                if kernel.is_lent() { None } else { Some(Arc::<Kernel>::clone(kernel) as super::Hold) };
+            let kept = if kernel.is_lent() { None } else { Some(kernel.hold()) };
             holds.clear_slot(0);
             holds.set(For::Object(0), kept);
         }

@@ -10,17 +10,17 @@ use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribut
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::Error;
 use crate::object::handle::Shared as _;
+use crate::object::handle::Weakly;
 use crate::op::launch::LaunchArguments;
 use crate::op::reach::Sink;
 use crate::op::{Launch, Operation, Traits};
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::{Arc, Weak};
 
 /// What a kernel node runs, how, and with what. It stands in the record of the node, and is as small as can be.
 #[derive(Clone)]
 pub struct KernelParameters {
-    kernel: Weak<Kernel>,
+    kernel: Weakly<Kernel>,
     /// The driver's own, which the node holds, or its lender keeps, and whether it is a `CUfunction`.
     native: *mut c_void,
     is_function: bool,
@@ -62,7 +62,7 @@ impl KernelParameters {
         let there = at.live(at).ok();
         let layout = there.and_then(|context| native.parameters(context).ok());
         Self {
-            kernel: kernel.as_ref().map_or_else(Weak::new, Arc::downgrade),
+            kernel: kernel.as_ref().map_or_else(Weakly::new, |kernel| kernel.downgrade()),
             native: native.handle(),
             is_function: native.is_of_one_context(),
             shape: RawShape {
@@ -78,7 +78,7 @@ impl KernelParameters {
 
     /// The kernel, as long as it is there.
     #[must_use]
-    pub fn kernel(&self) -> Option<Arc<Kernel>> {
+    pub fn kernel(&self) -> Option<Kernel> {
         self.kernel.upgrade()
     }
 
@@ -139,8 +139,8 @@ impl KernelParameters {
     }
 
     /// Another kernel from now on.
-    pub(super) fn set_kernel(&mut self, kernel: &Arc<Kernel>) {
-        self.kernel = Arc::downgrade(kernel);
+    pub(super) fn set_kernel(&mut self, kernel: &Kernel) {
+        self.kernel = kernel.downgrade();
         (self.native, self.is_function) = (kernel.raw().handle(), kernel.raw().is_of_one_context());
     }
 
@@ -233,7 +233,7 @@ impl NodeOperation for Launch<'_, '_> {
             LaunchArguments::Packed(_) => KeptArguments::of_block(checked.block(), self.kernel.layout()),
         };
         Ok(Parameters::Kernel(KernelParameters {
-            kernel: Arc::downgrade(self.kernel),
+            kernel: self.kernel.downgrade(),
             native: self.kernel.raw().handle(),
             is_function: self.kernel.raw().is_of_one_context(),
             shape: self.config.shape(),
@@ -263,7 +263,7 @@ impl NodeOperation for Launch<'_, '_> {
     fn holds(&mut self) -> HandedOver {
         let mut holds = Holds::default();
         if !self.kernel.is_lent() {
-            holds.keep(For::Object(0), Arc::<Kernel>::clone(self.kernel));
+            holds.keep(For::Object(0), self.kernel.hold());
         }
         if let LaunchArguments::Each(arguments) = &mut self.arguments {
             holds.keep_arguments(arguments);

@@ -10,7 +10,6 @@ use cushim::kernel::{Image, LaunchConfig, Library, LoadOptions};
 use cushim::typed::{DeviceSlice, Parameters, PinnedSlice, RecordedGraph, SafeKernel, TypedKernel, Write};
 use cushim::{Context, Device, Event, EventOptions, Stream, StreamOptions};
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 /// Threads of the one block that runs.
 const THREADS: u32 = 32;
@@ -19,7 +18,7 @@ const THREADS: u32 = 32;
 struct Typed {
     context: Context,
     stream: Stream,
-    library: Arc<Library>,
+    library: Library,
 }
 
 impl Typed {
