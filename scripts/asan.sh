@@ -20,7 +20,8 @@ Left out is what cannot be as it should with the sanitizer in the process:
 - a_privileged_process (two tests), privileges::no_variable_is_read: privileged, it may not read the sanitizer's
   options, and cannot search itself for leaks;
 - hostile::contexts_leave_nothing_behind: measures what memory is in use, and the sanitizer keeps what is freed;
-- settings::a_process_that_may_map_little_has_devices: limits the addresses, of which the sanitizer takes 16 TiB;
+- settings::a_process_that_may_map_little_has_devices, hostile::a_system_without_threads: limit the addresses, of which the
+  sanitizer takes 16 TiB, and more for each thread;
 - graph_order::a_hundred_thousand_nodes: has a bound in time, and takes ten times as long here;
 - abi::reach::tests::the_stack_of_a_thread: looks for a variable on the stack, and the sanitizer puts it elsewhere;
 - nothing_is_gone_or_changed: compares the Rust interface, for which it compiles cushim by itself.
@@ -45,7 +46,7 @@ c_programs
 [ "${1-}" = --programs ] && finish
 export ASAN_OPTIONS=detect_leaks=0:handle_segv=0
 rust_tests -p softcuda --lib --tests -- --skip privileges::no_variable_is_read --skip hostile::contexts_leave_nothing_behind \
-  --skip settings::a_process_that_may_map_little_has_devices --skip abi::reach::tests::the_stack_of_a_thread \
+  --skip settings::a_process_that_may_map_little_has_devices --skip hostile::a_system_without_threads --skip abi::reach::tests::the_stack_of_a_thread \
   --skip graph_order::a_hundred_thousand_nodes
 # Tests run these as programs.
 instrumented build -p cushim --examples
