@@ -20,6 +20,9 @@ pub(crate) enum Kind {
     Free,
     /// Somehow: it is only told so of what went wrong.
     Use,
+    /// Threads are at a barrier, or have ended: that is no use of memory.
+    Wait,
+    End,
 }
 
 impl Kind {
@@ -35,7 +38,7 @@ impl Kind {
         match self {
             Self::AtomicRead => earlier == Self::AtomicRead,
             Self::Read | Self::Atomic => matches!(earlier, Self::AtomicRead) || earlier == self,
-            Self::Write | Self::Allocate | Self::Free | Self::Use => true,
+            Self::Write | Self::Allocate | Self::Free | Self::Use | Self::Wait | Self::End => true,
         }
     }
 
@@ -47,6 +50,8 @@ impl Kind {
             Self::Allocate => "allocates",
             Self::Free => "frees",
             Self::Use => "uses",
+            Self::Wait => "waits",
+            Self::End => "ends",
         }
     }
 }

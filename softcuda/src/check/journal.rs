@@ -4,6 +4,7 @@
 use super::access::{Described, Kind, Memory, Misuse, Moved, Op, Touch, Touched};
 use super::bits::PAGE;
 use super::clock::Stamp;
+use super::inside::{self, Inside};
 use super::misuse::{self, Freed, Graves};
 use super::order::Order;
 use super::shadow::{Race, Shadow, Use};
@@ -37,6 +38,10 @@ pub(crate) struct Used {
     pub(crate) memory: Vec<Memory>,
     /// What went wrong.
     pub(crate) misuse: Option<Misuse>,
+    /// What threads of a kernel have done against each other.
+    pub(crate) inside: Vec<Inside>,
+    /// Whether a kernel was larger than what is remembered of one.
+    pub(crate) was_full: bool,
     /// Whether it may have written anywhere, which nobody sees.
     pub(crate) is_unseen: bool,
 }
@@ -69,6 +74,7 @@ pub(super) enum Finding {
     Race(Race),
     Misuse(misuse::Found),
     Unwritten(unwritten::Found),
+    Inside(inside::Found),
 }
 
 #[derive(Default)]
@@ -82,6 +88,8 @@ pub(super) struct Journal {
     unwritten: Unwritten,
     /// Pieces of work that were passed over.
     pub(super) passed: u64,
+    /// Whether a kernel was larger than what is remembered of one.
+    was_full: bool,
 }
 
 impl Entry {
@@ -92,6 +100,8 @@ impl Entry {
         used.pages.extend(more.pages);
         used.memory.extend(more.memory);
         used.misuse = more.misuse;
+        used.inside = more.inside;
+        used.was_full = more.was_full;
         self.ran.store(true, Ordering::Release);
     }
 }
@@ -237,7 +247,13 @@ impl Journal {
     }
 
     fn look_for_races(&mut self, op: &Arc<Op>, used: Used, order: &Order, found: &mut dyn FnMut(Finding)) {
-        let Used { ranges, pages, moves, memory, .. } = used;
+        let Used { ranges, pages, moves, memory, inside, was_full, .. } = used;
+        self.was_full |= was_full;
+        for what in inside {
+            let memory = what.address().and_then(|address| memory.iter().find(|one| one.contains(address)));
+            let (op, memory) = (Arc::clone(op), memory.cloned());
+            found(Finding::Inside(inside::Found { op, what, memory }));
+        }
         let mut found = |mut race: Race| {
             race.memory = memory.iter().find(|one| one.contains(race.address)).cloned();
             found(Finding::Race(race));
@@ -293,7 +309,7 @@ impl Journal {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.shadow.was_full || self.unwritten.was_full
+        self.shadow.was_full || self.unwritten.was_full || self.was_full
     }
 }
 

@@ -9,6 +9,7 @@
 pub(crate) mod access;
 pub(crate) mod bits;
 mod clock;
+pub(crate) mod inside;
 mod journal;
 mod json;
 mod leaks;
@@ -193,6 +194,7 @@ fn settle(is_end: bool) {
         Finding::Race(race) => reports::add(race.places(), |places| race.report(places), &mut found),
         Finding::Misuse(one) => reports::add(one.places(), |places| one.report(places), &mut found),
         Finding::Unwritten(one) => reports::add(one.places(), |places| one.report(places), &mut found),
+        Finding::Inside(one) => reports::add(one.places(), |places| one.report(places), &mut found),
     });
     drop(journal);
     found.iter().for_each(|report| reports::tell(report));

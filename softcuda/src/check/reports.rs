@@ -77,7 +77,7 @@ pub(super) fn end(passed: u64, was_full: bool) {
     }
     if was_full {
         complain(
-            "checks: the shadow of memory was full, 512 MiB, and was emptied; something may not have been found",
+            "checks: the shadow of memory was full, 512 MiB or of one kernel 400, and was emptied; something may not have been found",
         );
     }
     let counts = FOUND.lock().as_ref().map_or(BTreeMap::new(), |found| found.counts.clone());

@@ -28,5 +28,6 @@ mod types;
 pub use error::{JitError, Refusal};
 pub use exec::fault::{Fault, FaultKind};
 pub use exec::host::{Host, Region};
+pub use exec::race::found::{Apart, By, Bytes, Clash, Found, Split};
 pub use exec::seen::{Marks, Spot, Use, Watch};
 pub use module::{Function, Global, Launch, Module, Param};

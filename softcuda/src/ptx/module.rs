@@ -283,7 +283,8 @@ impl Function {
             id: IDS.fetch_add(1, Ordering::Relaxed),
             processors: launch.processors,
             resident: if launch.cooperative { usize::MAX } else { 64 },
-            cores: launch.cores,
+            // What races are found must not depend on what runs beside what.
+            cores: if launch.watch.is_some_and(|watch| watch.races) { 1 } else { launch.cores },
             budget,
             watch: launch.watch,
             next: AtomicU64::new(0),
@@ -303,14 +304,14 @@ impl Function {
         let mut ops: Vec<u32> = marks.ops().collect();
         ops.sort_unstable();
         ops.dedup();
-        let ops = ops.into_iter().filter_map(|at| self.program.ops.get(at as usize).map(|op| (at, op)));
-        ops.map(|(at, op)| Spot {
-            op: at,
-            line: op.line,
-            source: self.sources.find(op.line),
-            instruction: self.program.texts[op.text as usize].clone(),
-        })
-        .collect()
+        ops.into_iter().filter_map(|at| self.spot(at)).collect()
+    }
+
+    /// The instruction of an index.
+    pub fn spot(&self, at: u32) -> Option<Spot> {
+        let op = self.program.ops.get(at as usize)?;
+        let (source, instruction) = (self.sources.find(op.line), self.program.text(at).to_owned());
+        Some(Spot { op: at, line: op.line, source, instruction })
     }
 }
 

@@ -24,6 +24,7 @@ mod graph_order;
 mod graph_picture;
 mod host_functions;
 mod hostile;
+mod inside;
 mod kernels;
 mod linking;
 mod live;

@@ -88,7 +88,7 @@ impl Program {
     }
 
     /// `cuLaunchKernel`, which has one argument more than `call` takes.
-    fn call_launch(&self, shape: &[u64; 10]) {
+    pub(crate) fn call_launch(&self, shape: &[u64; 10]) {
         type Launch = extern "C" fn(u64, u32, u32, u32, u32, u32, u32, u32, u64, u64, u64) -> i32;
         // SAFETY: `cuLaunchKernel`, whose parameters these are.
         let launch = unsafe { std::mem::transmute::<usize, Launch>(self.cu.symbol("cuLaunchKernel")) };

@@ -1,6 +1,7 @@
 //! Launches of kernels.
 
 use super::Action;
+use super::inside;
 use super::sites::KernelSites;
 use crate::abi::reach;
 use crate::abi::sys::{
@@ -21,7 +22,7 @@ use crate::driver::memory::{access, pages};
 use crate::driver::space::window;
 use crate::executor::{Turn, WorkKind};
 use crate::instruments::complain::complain;
-use crate::instruments::settings::{bounds_are_wide, kernel_budget};
+use crate::instruments::settings::{bounds_are_wide, checks, kernel_budget};
 use crate::ptx::{self, Fault, FaultKind, Function, Host, Region, Watch};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -66,10 +67,13 @@ impl Action for Launch {
     }
 
     fn run_checked(&self, context: &Arc<Activation>, turn: &Turn<'_>) -> Used {
-        let watch = Watch::default();
+        let watch = Watch::new(checks().races);
         let mut used = self.launch(context, turn, Some(&watch));
         if let Some(engine) = &self.kernel.code().engine {
             let function = &engine.functions()[self.kernel.index];
+            for found in watch.races() {
+                inside::note(&found, function, self.shape.block, &mut used);
+            }
             watch.each(|page, how, marks| {
                 used.pages.push(KernelSites::touched(page, how, marks, function, self.shape.block));
             });

@@ -10,6 +10,7 @@ pub(crate) mod copy;
 pub(crate) mod event;
 pub(crate) mod fill;
 pub(crate) mod host_function;
+mod inside;
 pub(crate) mod launch;
 pub(crate) mod managed;
 mod sites;

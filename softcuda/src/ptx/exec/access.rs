@@ -72,7 +72,83 @@ impl Core<'_> {
         S::locate(self, lane, address, size_of::<M>()).map(<*mut u8>::cast)
     }
 
+    /// Looks up lanes whose cells lie one after the other as one, for a launch that is watched; gives those that follow one, and where
+    /// their cells are.
+    fn watched_run<S: Space, A: Address, M: Cell>(
+        &mut self,
+        lane: usize,
+        addresses: &[A; LANES],
+        offset: i64,
+    ) -> Result<(usize, *mut M), FaultKind> {
+        let first = addresses[lane].plus(offset);
+        let follows = |next: &usize| {
+            let end = first.wrapping_add(((next - lane + 1) * size_of::<M>()) as u64);
+            self.mask >> next & 1 != 0
+                && addresses[*next].plus(offset) == end - size_of::<M>() as u64
+                && end <= S::LINEAR_BELOW
+        };
+        let count = 1 + (lane + 1..LANES).take_while(follows).count();
+        if count > 1 && first.is_multiple_of(size_of::<M>() as u64) {
+            self.run = count;
+            let found = S::locate(self, lane, first, count * size_of::<M>());
+            self.run = 1;
+            if let Ok(place) = found {
+                return Ok((count, place.cast()));
+            }
+        }
+        self.cell::<S, M>(lane, first).map(|cell| (1, cell))
+    }
+
+    #[cold]
+    fn load_watched<S: Space, A: Address, M: Cell>(&mut self, op: &Op) -> Step {
+        let (addresses, held) = (self.get::<A>(op.a), self.place::<M::Register>(op.d));
+        let mut lane = 0;
+        while lane < LANES {
+            if self.mask >> lane & 1 == 0 {
+                lane += 1;
+                continue;
+            }
+            match self.watched_run::<S, A, M>(lane, &addresses, op.imm) {
+                Ok((count, cells)) => {
+                    for at in 0..count {
+                        // SAFETY: as in `load`, of as many cells.
+                        unsafe { held.add(lane + at).write(cells.add(at).read_unaligned().widen()) };
+                    }
+                    lane += count;
+                }
+                Err(kind) => return self.fail(kind, lane, Some(addresses[lane].plus(op.imm))),
+            }
+        }
+        Step::Next
+    }
+
+    #[cold]
+    fn store_watched<S: Space, A: Address, M: Cell>(&mut self, op: &Op) -> Step {
+        let (addresses, values) = (self.get::<A>(op.a), self.get::<M::Register>(op.b));
+        let mut lane = 0;
+        while lane < LANES {
+            if self.mask >> lane & 1 == 0 {
+                lane += 1;
+                continue;
+            }
+            match self.watched_run::<S, A, M>(lane, &addresses, op.imm) {
+                Ok((count, cells)) => {
+                    for at in 0..count {
+                        // SAFETY: as in `store`, of as many cells.
+                        unsafe { cells.add(at).write_unaligned(M::narrow(values[lane + at])) };
+                    }
+                    lane += count;
+                }
+                Err(kind) => return self.fail(kind, lane, Some(addresses[lane].plus(op.imm))),
+            }
+        }
+        Step::Next
+    }
+
     fn load<S: Space, A: Address, M: Cell>(&mut self, op: &Op) -> Step {
+        if self.seen.is_some() {
+            return self.load_watched::<S, A, M>(op);
+        }
         let addresses = self.get::<A>(op.a);
         if let Some(cells) = self.run_of_cells::<S, A, M>(&addresses, op.imm) {
             // SAFETY: `locate` gave as many bytes; kernels that race with themselves get some value.
@@ -93,6 +169,9 @@ impl Core<'_> {
     }
 
     fn store<S: Space, A: Address, M: Cell>(&mut self, op: &Op) -> Step {
+        if self.seen.is_some() {
+            return self.store_watched::<S, A, M>(op);
+        }
         let addresses = self.get::<A>(op.a);
         let values = self.get::<M::Register>(op.b);
         if let Some(cells) = self.run_of_cells::<S, A, M>(&addresses, op.imm) {

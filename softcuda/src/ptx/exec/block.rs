@@ -19,6 +19,8 @@ pub(in crate::ptx) struct BlockView {
     pub(in crate::ptx) processor: u32,
     pub(in crate::ptx) shared: *mut u8,
     pub(in crate::ptx) shared_size: u32,
+    /// Bytes of it that are found at once: none, if each use is looked at.
+    pub(super) shared_near: u32,
     /// The shared memories of the cluster's blocks, all of the same size.
     pub(super) peers: *const *mut u8,
     pub(super) peer_count: u32,
@@ -32,6 +34,7 @@ impl Default for BlockView {
             processor: 0,
             shared: std::ptr::null_mut(),
             shared_size: 0,
+            shared_near: 0,
             peers: std::ptr::null(),
             peer_count: 0,
         }
@@ -129,6 +132,7 @@ impl Block {
             processor,
             shared: self.shared.as_mut_ptr().cast(),
             shared_size: shared,
+            shared_near: if job.watch.is_some_and(|watch| watch.races) { 0 } else { shared },
             ..BlockView::default()
         };
         if fits {
@@ -154,9 +158,11 @@ impl Block {
         cluster: &mut ClusterBarrier,
     ) -> Result<Progress, Box<Fault>> {
         core.block = self.view;
+        core.enter_block(self.warps.len());
         for at in 0..self.warps.len() {
             if self.standing[at] == Standing::AtCluster && cluster.has_passed(self.phases[at]) {
                 self.standing[at] = Standing::Ready;
+                core.pass_cluster(at, self.phases[at]);
                 self.warps[at].release(core, 0, 0);
             }
             if matches!(self.standing[at], Standing::Asleep(time) if core.clock.has_reached(time)) {
@@ -187,7 +193,11 @@ impl Block {
                 Stop::Barrier(arrival) => self.arrive(core, at, arrival, cluster)?,
             }
         }
-        Ok(self.progress())
+        let progress = self.progress();
+        if progress == Progress::Done {
+            core.leave_block();
+        }
+        Ok(progress)
     }
 
     fn progress(&self) -> Progress {
@@ -214,6 +224,7 @@ impl Block {
         match arrival.action {
             Action::ClusterArrive => {
                 self.phases[at] = cluster.arrive();
+                core.come_to_cluster(at, self.phases[at]);
                 self.warps[at].release(core, 0, 0);
                 return Ok(());
             }
@@ -235,6 +246,7 @@ impl Block {
             let trouble = Trouble { kind: FaultKind::IllegalInstruction, lane, address: None, message };
             return Err(self.fault(core, at, &trouble, op));
         }
+        core.come_to(at, arrival.number, self.warps[at].live());
         let state = &mut self.barriers[arrival.number as usize];
         state.arrived += 1;
         state.threads = arrival.threads;
@@ -256,6 +268,9 @@ impl Block {
             return;
         }
         self.barriers[number] = State::default();
+        let is_here = |at: &usize| self.standing[*at] == Standing::AtBarrier(number as u32);
+        let waiting = (0..self.warps.len()).filter(is_here).map(|at| (at, self.warps[at].place()));
+        core.meet(number, state.threads == 0, waiting);
         for at in 0..self.warps.len() {
             if self.standing[at] == Standing::AtBarrier(number as u32) {
                 self.standing[at] = Standing::Ready;

@@ -4,6 +4,7 @@ use super::access::Address;
 use super::core::{Core, Handler, LANES, Op, Reg, Step};
 use super::fault::FaultKind;
 use super::mbarrier::Change;
+use super::seen::Use;
 use super::space::{SHARED_BITS, Shared, Space};
 
 /// What addresses and sizes are multiples of.
@@ -34,12 +35,17 @@ impl Core<'_> {
         }
         for at in (0..u64::from(size)).step_by(PIECE as usize) {
             let mut bytes = [0u8; PIECE as usize];
-            match F::locate(self, lane, from + at, bytes.len()) {
+            self.doing = Some(Use::Read);
+            let source = F::locate(self, lane, from + at, bytes.len());
+            self.doing = Some(Use::Write);
+            let target = T::locate(self, lane, to + at, bytes.len());
+            self.doing = None;
+            match source {
                 // SAFETY: `locate` gave as many bytes.
                 Ok(place) => unsafe { place.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) },
                 Err(kind) => return Err(self.fail(kind, lane, Some(from + at))),
             }
-            match T::locate(self, lane, to + at, bytes.len()) {
+            match target {
                 // SAFETY: `locate` gave as many bytes.
                 Ok(place) => unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) },
                 Err(kind) => return Err(self.fail(kind, lane, Some(to + at))),

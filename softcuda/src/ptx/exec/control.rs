@@ -39,20 +39,20 @@ pub(in crate::ptx) fn scatter(core: &mut Core<'_>, op: &Op) -> Step {
 pub(in crate::ptx) fn guard(core: &mut Core<'_>, op: &Op) -> Step {
     let held = core.mask;
     let predicate = core.predicate(op.a);
-    let first = core.pc as usize;
-    core.pc += op.imm as u32;
+    let (first, end) = (core.pc as usize, core.pc + op.imm as u32);
     core.mask = held & if op.extra == 0 { predicate } else { !predicate };
     if core.mask != 0 {
         let program = core.program;
-        for (at, op) in program.ops[first..first + op.imm as usize].iter().enumerate() {
+        for op in &program.ops[first..first + op.imm as usize] {
+            core.pc += 1;
             let step = (op.run)(core, op);
             if step != Step::Next {
                 core.mask = held;
-                core.pc = (first + at) as u32 + 1;
                 return step;
             }
         }
     }
+    core.pc = end;
     core.mask = held;
     Step::Next
 }
@@ -90,7 +90,8 @@ pub(in crate::ptx) fn trap(core: &mut Core<'_>, _: &Op) -> Step {
 }
 
 /// Nothing, for hints.
-pub(in crate::ptx) fn fence(_: &mut Core<'_>, _: &Op) -> Step {
+pub(in crate::ptx) fn fence(core: &mut Core<'_>, _: &Op) -> Step {
+    core.make_fence();
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     Step::Next
 }

@@ -2,6 +2,7 @@
 
 use super::core::{Core, LANES, Op, Step};
 use super::fault::FaultKind;
+use super::seen::Use;
 use super::space::{Shared, Space};
 
 /// `extra` bytes at shared `a` are set to the first `c` of those at global `b + imm`, and to zero after them.
@@ -26,7 +27,10 @@ pub(in crate::ptx) fn copy_async(core: &mut Core<'_>, op: &Op) -> Step {
                 Err(kind) => return core.fail(kind, lane, Some(source)),
             }
         }
-        match Shared::locate(core, lane, target, size) {
+        core.doing = Some(Use::Write);
+        let place = Shared::locate(core, lane, target, size);
+        core.doing = None;
+        match place {
             // SAFETY: `locate` gave `size` bytes, at most 16.
             Ok(place) => unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, size) },
             Err(kind) => return core.fail(kind, lane, Some(target)),

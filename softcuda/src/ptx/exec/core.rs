@@ -6,7 +6,8 @@ use super::fault::{FaultKind, Trouble};
 use super::grid::Job;
 use super::host::Region;
 use super::program::Program;
-use super::seen::Seen;
+use super::race::Races;
+use super::seen::{Seen, Use};
 
 /// Lanes of a warp.
 pub(in crate::ptx) const LANES: usize = 32;
@@ -113,6 +114,10 @@ pub(in crate::ptx) struct Core<'c> {
     pub(in crate::ptx) next_region: usize,
     /// What is used, if the launch is watched: then no region is remembered above.
     pub(super) seen: Option<Box<Seen>>,
+    /// Of a launch that is watched: how many lanes use the memory that is looked up, one after the other.
+    pub(super) run: usize,
+    /// What is done to it, where the instruction alone does not say that.
+    pub(super) doing: Option<Use>,
     /// Nanoseconds that the lanes want to sleep.
     pub(in crate::ptx) nap: u32,
     pub(in crate::ptx) clock: Clock,
@@ -140,7 +145,11 @@ impl<'c> Core<'c> {
             job,
             regions: [Region::NONE; 4],
             next_region: 0,
-            seen: job.watch.map(|_| Box::default()),
+            seen: job
+                .watch
+                .map(|watch| Box::new(Seen::new(watch.races.then(|| Races::new(job.grid, job.cluster))))),
+            run: 1,
+            doing: None,
             nap: 0,
             clock: Clock::default(),
             trouble: None,

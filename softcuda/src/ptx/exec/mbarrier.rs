@@ -5,6 +5,7 @@
 use super::access::Address;
 use super::core::{Core, Handler, LANES, Op, Step};
 use super::fault::FaultKind;
+use super::seen::Use;
 use super::space::Space;
 
 /// The most arrivals that a barrier can wait for, and the most bytes that it can.
@@ -151,11 +152,14 @@ impl Word {
 
 impl Core<'_> {
     /// Where one lane's barrier is.
-    fn mbarrier<S: Space>(&mut self, lane: usize, address: u64) -> Result<*mut u64, FaultKind> {
+    fn mbarrier<S: Space>(&mut self, lane: usize, address: u64, how: Use) -> Result<*mut u64, FaultKind> {
         if !address.is_multiple_of(8) {
             return Err(FaultKind::MisalignedAddress);
         }
-        S::locate(self, lane, address, 8).map(<*mut u8>::cast)
+        self.doing = Some(how);
+        let place = S::locate(self, lane, address, 8);
+        self.doing = None;
+        place.map(<*mut u8>::cast)
     }
 
     /// Changes one lane's barrier; gives the word that was there.
@@ -165,7 +169,9 @@ impl Core<'_> {
         address: u64,
         (change, b): (Change, u32),
     ) -> Result<u64, Step> {
-        let place = match self.mbarrier::<S>(lane, address) {
+        // What makes a barrier, or ends it, must be ordered with what uses it.
+        let is_plain = matches!(change, Change::Init | Change::Invalidate);
+        let place = match self.mbarrier::<S>(lane, address, if is_plain { Use::Write } else { Use::Update }) {
             Ok(place) => place,
             Err(kind) => return Err(self.fail(kind, lane, Some(address))),
         };
@@ -205,7 +211,7 @@ impl Core<'_> {
         let mut over = 0;
         for lane in self.active() {
             let address = addresses[lane].plus(op.imm);
-            match self.mbarrier::<S>(lane, address) {
+            match self.mbarrier::<S>(lane, address, Use::Update) {
                 Ok(place) => {
                     // SAFETY: as in `change_mbarrier`.
                     let word = Word::of(unsafe { place.read_unaligned() });

@@ -24,6 +24,7 @@ pub(super) mod mma;
 mod mma_sum;
 pub(super) mod print;
 pub(super) mod program;
+pub(super) mod race;
 pub(super) mod seen;
 pub(super) mod space;
 pub(super) mod special;

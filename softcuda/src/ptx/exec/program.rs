@@ -35,6 +35,13 @@ pub(in crate::ptx) struct Program {
     pub(in crate::ptx) addresses: HashMap<u32, u32>,
 }
 
+impl Program {
+    /// The text of an instruction; empty if there is none of that index.
+    pub(in crate::ptx) fn text(&self, op: u32) -> &str {
+        self.ops.get(op as usize).map_or("", |op| &self.texts[op.text as usize])
+    }
+}
+
 /// What a frame of a function needs.
 #[derive(Clone, Default)]
 pub(in crate::ptx) struct Routine {

@@ -7,16 +7,16 @@ use super::core::{Core, LANES};
 use super::fault::FaultKind;
 use super::host::Region;
 use super::program::Program;
+use super::race::Races;
+use super::race::found::Found;
+use super::race::pages::Pages;
 use parking_lot::Mutex;
-use std::collections::HashMap;
 
 /// Bytes of a page.
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 64;
 /// Bytes whose first user is known.
 const GRAIN: usize = 16;
-/// A single access is of so many bytes at most; more are those of a warp, one after the other.
-const LARGEST: usize = 16;
 
 /// How memory is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,8 +63,23 @@ pub struct Spot {
 }
 
 /// Takes what the threads of a launch have noted.
-#[derive(Default)]
-pub struct Watch(Mutex<Vec<Seen>>);
+pub struct Watch {
+    seen: Mutex<Vec<Seen>>,
+    /// Whether races inside of the launch are looked for.
+    pub(in crate::ptx) races: bool,
+}
+
+/// What an instruction does with memory.
+#[derive(Clone, Copy)]
+pub(super) struct What {
+    pub(super) how: Use,
+    /// Whether it is a store, of registers.
+    pub(super) is_store: bool,
+    /// Whether it writes only if what is there is what was expected.
+    pub(super) compares: bool,
+    /// Whether an atomic write passes on what was before.
+    pub(super) releases: bool,
+}
 
 #[derive(Default)]
 struct Page {
@@ -74,27 +89,50 @@ struct Page {
 /// What one thread of the host has noted.
 #[derive(Default)]
 pub(super) struct Seen {
-    pages: Vec<(u64, Page)>,
-    index: HashMap<u64, u32>,
-    /// The page used last.
-    last: Option<(u64, u32)>,
+    pages: Pages<Page>,
+    /// Races inside of the launch, if somebody looks for them.
+    pub(super) races: Option<Box<Races>>,
+    /// The lanes of a warp that have read the same bytes, one after the other.
+    again: Option<Again>,
     /// Regions that were asked for, and whether their use is noted.
     regions: Vec<(Region, bool)>,
     /// By the indices of instructions, as far as they were met: what these do, which their text says.
-    uses: Vec<Option<Use>>,
+    uses: Vec<Option<What>>,
 }
 
-// SAFETY: regions are addresses, which the host keeps until the launch returns; only the launch follows them.
+/// Two lanes and more that have read the same.
+#[derive(Clone, Copy)]
+struct Again {
+    address: u64,
+    size: usize,
+    op: u32,
+    warp: u32,
+    lanes: u32,
+    place: *mut u8,
+}
+
+// SAFETY: regions and places are addresses, which the host keeps until the launch returns; only the launch follows them.
 unsafe impl Send for Seen {}
 
 impl Watch {
+    /// Takes note of global memory, and looks for races inside of the launch if these are wanted.
+    pub fn new(races: bool) -> Self {
+        Self { seen: Mutex::default(), races }
+    }
+
     pub(super) fn add(&self, seen: Seen) {
-        self.0.lock().push(seen);
+        self.seen.lock().push(seen);
+    }
+
+    /// The races inside of the launch.
+    pub fn races(&self) -> Vec<Found> {
+        let mut all = self.seen.lock();
+        all.iter_mut().filter_map(|seen| seen.races.take()).map(|races| races.found.tell()).collect()
     }
 
     /// Shows the pages that were used, and how.
     pub fn each(self, mut look: impl FnMut(u64, Use, Box<Marks>)) {
-        for (number, page) in self.0.into_inner().into_iter().flat_map(|seen| seen.pages) {
+        for (number, page) in self.seen.into_inner().into_iter().flat_map(|seen| seen.pages.into_all()) {
             for (how, marks) in USES.into_iter().zip(page.marks) {
                 if let Some(marks) = marks {
                     look(number, how, marks);
@@ -150,47 +188,72 @@ fn use_of(text: &str) -> Use {
         "ld" if is_strong() => Use::AtomicRead,
         "st" if is_strong() => Use::Atomic,
         "st" => Use::Write,
-        "cp" if text.contains(".bulk.global.") => Use::Write,
         "wmma" | "mma" if text.contains(".store") => Use::Write,
+        "stmatrix" => Use::Write,
         _ => Use::Read,
     }
 }
 
+impl What {
+    fn of(text: &str) -> Self {
+        let how = use_of(text);
+        let releases = text.split('.').any(|part| matches!(part, "release" | "acq_rel"));
+        Self {
+            how,
+            is_store: matches!(text.split('.').next(), Some("st" | "stmatrix" | "wmma")) && is_write(how),
+            compares: text.contains(".cas"),
+            releases,
+        }
+    }
+}
+
+fn is_write(how: Use) -> bool {
+    matches!(how, Use::Write | Use::Atomic)
+}
+
 impl Seen {
-    fn use_of(&mut self, op: u32, program: &Program) -> Use {
+    pub(super) fn new(races: Option<Races>) -> Self {
+        Self { races: races.map(Box::new), ..Self::default() }
+    }
+
+    pub(super) fn what(&mut self, op: u32, program: &Program) -> What {
         if self.uses.is_empty() {
             self.uses.resize(program.ops.len() + 1, None);
         }
         let at = (op as usize).min(program.ops.len());
-        *self.uses[at].get_or_insert_with(|| {
-            let text = program.ops.get(at).and_then(|op| program.texts.get(op.text as usize));
-            text.map_or(Use::Read, |text| use_of(text))
-        })
+        *self.uses[at].get_or_insert_with(|| What::of(program.text(op)))
     }
 
-    fn page(&mut self, number: u64) -> &mut Page {
-        let at = match self.last {
-            Some((last, at)) if last == number => at,
-            _ => {
-                let pages = &mut self.pages;
-                *self.index.entry(number).or_insert_with(|| {
-                    pages.push((number, Page::default()));
-                    pages.len() as u32 - 1
-                })
+    /// Another warp has its turn, or something was ordered: what lanes have read may be read anew.
+    pub(super) fn turn(&mut self) {
+        self.again = None;
+    }
+
+    /// Where bytes are that two lanes before this one have just read at the same instruction.
+    fn read_again(&self, address: u64, size: usize, op: u32, warp: u32) -> Option<*mut u8> {
+        let again = self.again.filter(|again| again.lanes > 1)?;
+        let is_same = (again.address, again.size, again.op, again.warp) == (address, size, op, warp);
+        is_same.then_some(again.place)
+    }
+
+    fn note_read(&mut self, address: u64, size: usize, op: u32, warp: u32, place: *mut u8) {
+        let lanes = match self.again {
+            Some(again) if (again.address, again.size, again.op, again.warp) == (address, size, op, warp) => {
+                again.lanes + 1
             }
+            _ => 1,
         };
-        self.last = Some((number, at));
-        &mut self.pages[at as usize].1
+        self.again = Some(Again { address, size, op, warp, lanes, place });
     }
 
-    fn note(&mut self, address: u64, size: usize, how: Use, place: Place) {
-        let step = if size > LARGEST { size / LANES } else { size };
+    fn note(&mut self, address: u64, (size, step): (usize, usize), how: Use, place: Place) {
         let (mut at, end) = (address, address.saturating_add(size as u64));
         while at < end {
             let number = at / PAGE as u64;
             let stop = end.min((number + 1) * PAGE as u64);
             let thread = place.thread + ((at - address) as usize / step) as u32;
-            let marks = self.page(number).marks[how as usize].get_or_insert_with(Marks::new);
+            let page = self.pages.get(number, Page::default);
+            let marks = page.marks[how as usize].get_or_insert_with(Marks::new);
             let from = (at % PAGE as u64) as usize;
             marks.mark(from, from + (stop - at) as usize, Place { thread, ..place }, step);
             at = stop;
@@ -219,6 +282,10 @@ impl Core<'_> {
         size: usize,
         seen: &mut Seen,
     ) -> Result<*mut u8, FaultKind> {
+        let op = self.pc.saturating_sub(1);
+        if let Some(place) = seen.read_again(address, size, op, self.warp) {
+            return Ok(place);
+        }
         let holds = |region: &Region| {
             let offset = address.wrapping_sub(region.start);
             offset < region.size && region.size - offset >= size as u64
@@ -242,16 +309,22 @@ impl Core<'_> {
                 }
             }
         };
+        let how = self.doing.unwrap_or(seen.what(op, self.program).how);
+        let step = size / self.run;
         if is_noted {
-            let op = self.pc.saturating_sub(1);
-            let how = seen.use_of(op, self.program);
             let thread = self.warp * LANES as u32 + lane as u32;
-            seen.note(address, size, how, Place { op, thread, block: self.block.index });
+            seen.note(address, (size, step), how, Place { op, thread, block: self.block.index });
         }
         if region.bytes.is_null() {
             return Err(FaultKind::IllegalAddress);
         }
-        Ok(region.bytes.wrapping_add(address.wrapping_sub(region.start) as usize))
+        let place = region.bytes.wrapping_add(address.wrapping_sub(region.start) as usize);
+        self.look_at_global(seen, (lane, address, size, step), place, is_noted);
+        match how {
+            Use::Read => seen.note_read(address, size, op, self.warp, place),
+            _ => seen.turn(),
+        }
+        Ok(place)
     }
 }
 
@@ -270,8 +343,6 @@ mod tests {
             ("atom.global.exch.b32", Use::Atomic),
             ("red.global.add.f32", Use::Update),
             ("cp.async.ca.shared.global", Use::Read),
-            ("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes", Use::Read),
-            ("cp.async.bulk.global.shared::cta.bulk_group", Use::Write),
             ("ldu.global.u32", Use::Read),
         ] {
             assert_eq!(use_of(text), how, "{text}");
@@ -281,9 +352,9 @@ mod tests {
     #[test]
     fn a_warp_s_bytes_over_the_end_of_a_page() {
         let mut seen = Seen::default();
-        seen.note(4096 * 3 - 64, 128, Use::Write, Place { op: 7, thread: 32, block: [1, 0, 0] });
-        seen.note(4096 * 3 - 64, 4, Use::Write, Place { op: 9, thread: 0, block: [2, 0, 0] });
-        let watch = Watch::default();
+        seen.note(4096 * 3 - 64, (128, 4), Use::Write, Place { op: 7, thread: 32, block: [1, 0, 0] });
+        seen.note(4096 * 3 - 64, (4, 4), Use::Write, Place { op: 9, thread: 0, block: [2, 0, 0] });
+        let watch = Watch::new(false);
         watch.add(seen);
         let mut found = Vec::new();
         watch.each(|page, how, marks| {

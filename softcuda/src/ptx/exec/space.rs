@@ -25,6 +25,9 @@ pub(in crate::ptx) trait Space {
     /// Whether runs of addresses can be looked up as one.
     const LINEAR: bool = true;
 
+    /// Runs of addresses that end here at the latest can be.
+    const LINEAR_BELOW: u64 = u64::MAX;
+
     /// The bytes at the address, of one lane.
     fn locate(core: &mut Core<'_>, lane: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind>;
 }
@@ -49,17 +52,18 @@ impl Space for Global {
 
 impl Space for Shared {
     #[inline(always)]
-    fn locate(core: &mut Core<'_>, _: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
+    fn locate(core: &mut Core<'_>, lane: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
         let view = &core.block;
-        if address + size as u64 <= u64::from(view.shared_size) {
+        if address + size as u64 <= u64::from(view.shared_near) {
             return Ok(view.shared.wrapping_add(address as usize));
         }
-        view.peer(address, size)
+        core.shared_anew(lane, address, size)
     }
 }
 
 impl Space for Local {
     const LINEAR: bool = false;
+    const LINEAR_BELOW: u64 = 0;
 
     #[inline(always)]
     fn locate(core: &mut Core<'_>, lane: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
@@ -85,6 +89,7 @@ impl Space for Param {
 
 impl Space for Generic {
     const LINEAR: bool = false;
+    const LINEAR_BELOW: u64 = LOCAL_WINDOW;
 
     #[inline(always)]
     fn locate(core: &mut Core<'_>, lane: usize, address: u64, size: usize) -> Result<*mut u8, FaultKind> {

@@ -4,7 +4,7 @@
 //! until it meets another group and joins it, or until its slice of time is over and it is another's turn.
 
 use super::barrier::{Action, Barrier};
-use super::collective::{Collective, Inputs, exchange};
+use super::collective::{Collective, Inputs, Kind, exchange};
 use super::core::{Bits, Core, FULL, LANES, Reg, Step};
 use super::external::External;
 use super::fault::{FaultKind, Trouble};
@@ -41,6 +41,16 @@ struct Group {
     pc: u32,
     frame: u32,
     wait: Wait,
+}
+
+impl Group {
+    /// The barrier's instruction that it waits at, and a lane.
+    fn at_barrier(&self) -> Option<(u32, u32)> {
+        match self.wait {
+            Wait::Barrier { op } => Some((op, self.mask.trailing_zeros())),
+            _ => None,
+        }
+    }
 }
 
 /// A function's registers and local memory, of the lanes that were in one call.
@@ -145,6 +155,7 @@ impl Warp {
     pub(super) fn run(&mut self, core: &mut Core<'_>) -> Stop {
         core.fuel = SLICE;
         core.warp = self.index;
+        core.begin_turn();
         core.local = self.local.as_mut_ptr().cast();
         loop {
             let Some(at) = self.pick(core) else {
@@ -181,12 +192,15 @@ impl Warp {
                     Ok(())
                 }
                 Step::Exit => {
-                    self.exit(at);
+                    self.exit(core, at);
                     self.settle(core);
                     Ok(())
                 }
                 Step::Collective => self.collective(core, at),
                 Step::Barrier => {
+                    if self.groups.iter().all(|group| group.at_barrier().is_none()) {
+                        core.begin_to_wait();
+                    }
                     self.groups[at].wait = Wait::Barrier { op: core.pc - 1 };
                     Ok(())
                 }
@@ -297,8 +311,12 @@ impl Warp {
         self.join();
     }
 
-    fn exit(&mut self, at: usize) {
+    fn exit(&mut self, core: &mut Core<'_>, at: usize) {
         let group = self.groups.remove(at);
+        let waiting = self.groups.iter().find_map(|other| other.at_barrier());
+        if let Some(waits) = waiting {
+            core.end_apart(waits, core.pc - 1, group.mask);
+        }
         self.live &= !group.mask;
         let mut frame = group.frame;
         while frame != NONE {
@@ -391,7 +409,7 @@ impl Warp {
         let group = self.groups[at];
         let frame = self.frames[group.frame as usize];
         if frame.parent == NONE {
-            self.exit(at);
+            self.exit(core, at);
             self.settle(core);
             return;
         }
@@ -529,6 +547,13 @@ impl Warp {
 
     fn exchange(&mut self, core: &mut Core<'_>, what: &Collective, groups: &[usize], set: u32) {
         let program = core.program;
+        if what.kind == Kind::Wait {
+            let op = match self.groups[groups[0]].wait {
+                Wait::Lanes { op, .. } => op,
+                _ => core.pc - 1,
+            };
+            core.meet_lanes(op, set, self.live);
+        }
         let mut inputs = Inputs::new();
         // A group that is alone is at the instruction; others have it noted.
         let own = |group: &Group| match group.wait {
@@ -578,12 +603,17 @@ impl Warp {
             match (&mut arrival, here) {
                 (None, Some(here)) if at == 0 => arrival = Some(here),
                 (Some(all), Some(here)) if same(all, &here) => {
+                    let places = [self.groups[0], group].map(|group| group.at_barrier());
+                    if let [Some(one), Some(other)] = places {
+                        core.wait_apart(one, other);
+                    }
                     all.votes += here.votes;
                     all.yes += here.yes;
                 }
                 _ => {
                     let message = "lanes of the warp wait at different instructions".to_owned();
                     let lane = group.mask.trailing_zeros();
+                    core.wait_apart(self.place(), (op, lane));
                     let trouble = Trouble { kind: FaultKind::Deadlock, lane, address: None, message };
                     return Stop::Fault(trouble, op);
                 }
@@ -626,6 +656,11 @@ impl Warp {
 
     pub(super) fn threads(&self) -> u32 {
         self.live.count_ones()
+    }
+
+    /// The lanes that have not ended.
+    pub(super) fn live(&self) -> u32 {
+        self.live
     }
 }
 
