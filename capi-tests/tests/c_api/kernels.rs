@@ -52,6 +52,22 @@ fn captured_kernels_do_the_same() {
     compare_with_the_gpu(&captured);
 }
 
+/// No threads of one kernel race, and no two kernels do, but where `races.supp` says why.
+#[test]
+fn kernels_do_not_race() {
+    let log = std::env::temp_dir().join(format!("cushim-kernels-{}.json", std::process::id()));
+    let meant = repository("capi-tests/races.supp");
+    let answers = on_softcuda(&[
+        ("SOFTCUDA_CHECK", "races"),
+        ("SOFTCUDA_CHECK_SUPPRESSIONS", meant.to_str().expect("a plain path")),
+        ("SOFTCUDA_CHECK_LOG", log.to_str().expect("a plain path")),
+    ]);
+    assert!(answers.len() > 150, "{} lines", answers.len());
+    let reports = std::fs::read_to_string(&log).unwrap_or_default();
+    let _ = std::fs::remove_file(&log);
+    assert!(reports.is_empty(), "{reports}");
+}
+
 /// What is exact comes out as on the card, bit by bit.
 fn compare_with_the_gpu(answers: &Answers) {
     let text = std::fs::read_to_string(repository("docs/verified/kernels-580.txt")).expect("it is committed");
