@@ -29,6 +29,8 @@ static const struct difference features[] = {
     {"cushim_allocation_create", "network adapters reach the memory of a GPU, and it may be part of a fabric"},
     {"cushim_allocation_import", "network adapters reach the memory of a GPU, and it may be part of a fabric"},
     {"cushim_reservation_create", "network adapters reach the memory of a GPU, and it may be part of a fabric"},
+    {"cushim_graphics_register_gl_buffer", "softcuda has no OpenGL, and a GPU's driver asks that of the thread"},
+    {"cushim_graphics_register_gl_image", "softcuda has no OpenGL, and a GPU's driver asks that of the thread"},
     {"cushim_program_get_code", "how long linked code is depends on the linker"},
 };
 
