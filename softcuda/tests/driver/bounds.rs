@@ -2,7 +2,7 @@
 
 use crate::common::graphs::function;
 use crate::common::managed::managed;
-use crate::common::streams::{ILLEGAL_ADDRESS, free_stream, pinned, synchronize};
+use crate::common::streams::{ILLEGAL_ADDRESS, free_stream, nop, pinned, synchronize};
 use crate::common::{INVALID_VALUE, Library, OUT_OF_MEMORY, alone, at, first, with_context};
 use std::ffi::CStr;
 
@@ -134,6 +134,11 @@ fn a_mapping_that_fails_is_out_of_memory() {
                 (cu.call(name, &[at(&mut pointer), size, more[0], more[1]]), pointer)
             };
             assert_eq!(allocate(4096).0, 0);
+            // Each thread has its own data with this, for which the C library takes memory when it first uses it.
+            let (_, device) = cu.allocate(64);
+            assert_eq!(cu.call("cuMemsetD8Async", &[device, 1, 64, stream]), 0);
+            nop(&cu, stream);
+            assert_eq!(synchronize(&cu, stream), 0);
             limit_addresses(256 << 20);
             let mut size = 64 << 20;
             while size >= 4096 {

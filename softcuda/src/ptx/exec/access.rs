@@ -99,9 +99,14 @@ impl Core<'_> {
         self.cell::<S, M>(lane, first).map(|cell| (1, cell))
     }
 
+    /// Has `touch` touch the cells of all lanes, of those that follow one another at once: the first lane, how many, and where their cells are.
     #[cold]
-    fn load_watched<S: Space, A: Address, M: Cell>(&mut self, op: &Op) -> Step {
-        let (addresses, held) = (self.get::<A>(op.a), self.place::<M::Register>(op.d));
+    fn each_watched_run<S: Space, A: Address, M: Cell>(
+        &mut self,
+        op: &Op,
+        touch: impl Fn(usize, usize, *mut M),
+    ) -> Step {
+        let addresses = self.get::<A>(op.a);
         let mut lane = 0;
         while lane < LANES {
             if self.mask >> lane & 1 == 0 {
@@ -110,10 +115,7 @@ impl Core<'_> {
             }
             match self.watched_run::<S, A, M>(lane, &addresses, op.imm) {
                 Ok((count, cells)) => {
-                    for at in 0..count {
-                        // SAFETY: as in `load`, of as many cells.
-                        unsafe { held.add(lane + at).write(cells.add(at).read_unaligned().widen()) };
-                    }
+                    touch(lane, count, cells);
                     lane += count;
                 }
                 Err(kind) => return self.fail(kind, lane, Some(addresses[lane].plus(op.imm))),
@@ -122,27 +124,24 @@ impl Core<'_> {
         Step::Next
     }
 
-    #[cold]
+    fn load_watched<S: Space, A: Address, M: Cell>(&mut self, op: &Op) -> Step {
+        let held = self.place::<M::Register>(op.d);
+        self.each_watched_run::<S, A, M>(op, |lane, count, cells| {
+            for at in 0..count {
+                // SAFETY: as in `load`, of as many cells.
+                unsafe { held.add(lane + at).write(cells.add(at).read_unaligned().widen()) };
+            }
+        })
+    }
+
     fn store_watched<S: Space, A: Address, M: Cell>(&mut self, op: &Op) -> Step {
-        let (addresses, values) = (self.get::<A>(op.a), self.get::<M::Register>(op.b));
-        let mut lane = 0;
-        while lane < LANES {
-            if self.mask >> lane & 1 == 0 {
-                lane += 1;
-                continue;
+        let values = self.get::<M::Register>(op.b);
+        self.each_watched_run::<S, A, M>(op, |lane, count, cells| {
+            for at in 0..count {
+                // SAFETY: as in `store`, of as many cells.
+                unsafe { cells.add(at).write_unaligned(M::narrow(values[lane + at])) };
             }
-            match self.watched_run::<S, A, M>(lane, &addresses, op.imm) {
-                Ok((count, cells)) => {
-                    for at in 0..count {
-                        // SAFETY: as in `store`, of as many cells.
-                        unsafe { cells.add(at).write_unaligned(M::narrow(values[lane + at])) };
-                    }
-                    lane += count;
-                }
-                Err(kind) => return self.fail(kind, lane, Some(addresses[lane].plus(op.imm))),
-            }
-        }
-        Step::Next
+        })
     }
 
     fn load<S: Space, A: Address, M: Cell>(&mut self, op: &Op) -> Step {
