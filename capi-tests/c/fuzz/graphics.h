@@ -15,6 +15,7 @@ static int has_gl(void) { return driver_without_gl != NULL; }
 static void open_gl(void) {
   cushim_driver_options options = CUSHIM_OPTIONS(cushim_driver_options);
   driver_without_gl = root_driver;
+  remember(address_of(driver_without_gl));
   must(cushim_driver_get_table(driver_without_gl, CUSHIM_TABLE_LEGACY_STREAM, &gl.real), "cushim_driver_get_table");
   options.getter = gl_get;
   must(cushim_driver_open(&options, &root_driver), "cushim_driver_open");
