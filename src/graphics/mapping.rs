@@ -145,7 +145,11 @@ impl Mapping {
 
     /// Refuses to end the turn in a stream that is being captured, which would have to wait for the end of that.
     pub(crate) fn refuse_capture(&self, stream: &Stream) -> Result<(), Error> {
-        if self.is_over() { Ok(()) } else { self.graphics.check_uncaptured(stream) }
+        // A stream that cannot tell, because its context is lost, is no reason to keep what is to go.
+        if self.is_over() || !stream.is_capturing().unwrap_or(false) {
+            return Ok(());
+        }
+        self.graphics.check_uncaptured(stream)
     }
 
     /// The buffer is gone: unmaps in the order of its deallocation stream. What is being captured there is not disturbed: then it is unmapped

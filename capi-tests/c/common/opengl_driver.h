@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <string.h>
 
-
 enum { GL_BUFFERS = 3, GL_BYTES = 4096, GL_WIDTH = 16, GL_HEIGHT = 8, GL_IMAGE = 50, GL_LEVELS = 2, GL_MOST = 64, GL_TEXTURE_2D = 0x0de1 };
 
 /* What one registration is: the driver's handle points here. */
@@ -30,8 +29,22 @@ static struct {
   unsigned flags;                /* of the last registration */
   CUstream stream;               /* of the last map or unmap */
   int failing;                   /* so many unmaps fail from now on */
+  int is_lost;                   /* as after an error of the device, no stream tells whether it is captured, and nothing is unmapped */
   pthread_mutex_t lock;
-} gl = {NULL, {0}, {NULL}, {{0, 0, 0}}, 0, 0, 0, 0, 0, NULL, 0, PTHREAD_MUTEX_INITIALIZER};
+} gl = {NULL, {0}, {NULL}, {{0, 0, 0}}, 0, 0, 0, 0, 0, NULL, 0, 0, PTHREAD_MUTEX_INITIALIZER};
+
+/* How many calls there were so far; threads of the library's make some. */
+static inline int gl_count(const int *calls) {
+  int count;
+  pthread_mutex_lock(&gl.lock);
+  count = *calls;
+  pthread_mutex_unlock(&gl.lock);
+  return count;
+}
+
+static inline CUresult CUSHIM_CUDAAPI gl_is_capturing(CUstream stream, CUstreamCaptureStatus *status) {
+  return gl.is_lost ? CUDA_ERROR_ILLEGAL_ADDRESS : gl.real->cuStreamIsCapturing_10000(stream, status);
+}
 
 static inline CUresult gl_register(CUgraphicsResource *resource, unsigned name, unsigned flags) {
   struct gl_registration *registration = gl.registrations;
@@ -70,6 +83,7 @@ static inline CUresult gl_turn(unsigned count, CUgraphicsResource *resources, CU
   if (status != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   pthread_mutex_lock(&gl.lock);
   if (registration->is_mapped == is_map) result = is_map ? CUDA_ERROR_ALREADY_MAPPED : CUDA_ERROR_NOT_MAPPED;
+  else if (gl.is_lost) result = CUDA_ERROR_ILLEGAL_ADDRESS;
   else if (!is_map && gl.failing > 0) gl.failing--, result = CUDA_ERROR_OUT_OF_MEMORY;
   else registration->is_mapped = is_map, (void)(is_map ? gl.maps++ : gl.unmaps++), gl.stream = stream;
   pthread_mutex_unlock(&gl.lock);
@@ -106,7 +120,9 @@ static inline CUresult CUSHIM_CUDAAPI gl_unregister(CUgraphicsResource resource)
   struct gl_registration *registration = gl_registration_of(resource);
   if (!registration->is_registered) return CUDA_ERROR_INVALID_HANDLE;
   registration->is_registered = 0;
+  pthread_mutex_lock(&gl.lock);
   gl.ends++;
+  pthread_mutex_unlock(&gl.lock);
   return CUDA_SUCCESS;
 }
 
@@ -134,6 +150,7 @@ static inline int gl_get(void *user, const char *symbol, void **address, int of,
   OWN("cuGraphicsUnmapResources", gl_unmap)
   OWN("cuGraphicsSubResourceGetMappedArray", gl_array)
   OWN("cuGraphicsUnregisterResource", gl_unregister)
+  OWN("cuStreamIsCapturing", gl_is_capturing)
   if (of >= 3020) {
     OWN("cuGraphicsResourceGetMappedPointer", gl_pointer)
   }
