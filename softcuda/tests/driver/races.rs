@@ -31,10 +31,13 @@ const KERNELS: &CStr = c"
 {
     .reg .u32 %t;
     .reg .u64 %a, %r;
+    .reg .pred %p;
     ld.param.u64 %a, [place];
     ld.param.u64 %r, [result];
+    mov.u32 %t, %tid.x;
+    setp.eq.u32 %p, %t, 0;
     ld.global.u32 %t, [%a];
-    st.global.u32 [%r], %t;
+    @%p st.global.u32 [%r], %t;
     ret;
 }
 .visible .entry count(.param .u64 place)
