@@ -83,7 +83,6 @@ static void take_borrowed(const struct plan *plan, enum fuzz_kind kind, uint64_t
   if (objects[object].borrowed != 0 && objects[object].borrowed != handle && lives(object)) fail("another borrowed handle of the same object");
   objects[object].borrowed = handle;
   if (known == NOTHING) add_token(handle, kind, BORROWED, object);
-  if (kind == FUZZ_device) remember(handle);
   if (object < count) return;
   note(plan, object, handle);
   if (kind == FUZZ_resource) hold(objects[subject(plan)].resource = object);

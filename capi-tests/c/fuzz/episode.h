@@ -53,11 +53,9 @@ static void begin(void) {
   object_count = token_count = memory_count = stranded_count = tensor_count = current_stream_count = 0;
   if (root_driver == NULL) must(cushim_driver_open(NULL, &root_driver), "cushim_driver_open");
   must(cushim_driver_get_device(root_driver, 0, &device), "cushim_driver_get_device");
-  remember(address_of(device));
   if (root_context == NULL && !settings.safe && !is_none() && once_in(4)) {
     open_gl();
     must(cushim_driver_get_device(root_driver, 0, &device), "cushim_driver_get_device");
-    remember(address_of(device));
   }
   if (root_context == NULL) must(cushim_context_retain_primary(device, &root_context), "cushim_context_retain_primary");
   add_object(FUZZ_driver, NOTHING);

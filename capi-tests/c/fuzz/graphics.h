@@ -6,16 +6,12 @@
 
 #include "opengl_driver.h"
 
-/* The driver behind the one that has OpenGL; NULL in the other episodes. */
-static cushim_driver driver_without_gl;
-
 static int has_gl(void) { return driver_without_gl != NULL; }
 
 /* Opens a driver with OpenGL around the root's, which it becomes. */
 static void open_gl(void) {
   cushim_driver_options options = CUSHIM_OPTIONS(cushim_driver_options);
   driver_without_gl = root_driver;
-  remember(address_of(driver_without_gl));
   must(cushim_driver_get_table(driver_without_gl, CUSHIM_TABLE_LEGACY_STREAM, &gl.real), "cushim_driver_get_table");
   options.getter = gl_get;
   must(cushim_driver_open(&options, &root_driver), "cushim_driver_open");

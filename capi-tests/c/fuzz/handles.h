@@ -84,21 +84,24 @@ static uint64_t a_token(enum fuzz_kind kind, enum handle_choice choice) {
 static cushim_driver root_driver;
 static cushim_context root_context;
 
-/* Handles that are good although the model of an episode need not know them: borrowed ones of devices last as long as their driver. The
- * latest ones, for those of drivers that are closed are good no more. */
-static uint64_t lasting[64];
+/* The driver behind the one that has OpenGL; NULL in the episodes that have none. */
+static cushim_driver driver_without_gl;
 
-static int is_lasting(uint64_t handle) {
-  size_t i;
-  for (i = 0; i < sizeof lasting / sizeof *lasting; i++) {
-    if (lasting[i] == handle) return 1;
+/* Whether the library itself hands this out as a driver or a device of one: such a handle is good as long as the driver, which others than
+ * the episode hold, or nobody lets go of, and the model of an episode need not know it. */
+static int is_of_a_driver(uint64_t handle) {
+  cushim_device device = (cushim_device)(uintptr_t)handle, found = NULL;
+  cushim_driver driver = (cushim_driver)(uintptr_t)handle;
+  int32_t count = 0, i;
+  if (cushim_driver_get_device_count(driver, &count) == CUSHIM_SUCCESS) {
+    return cushim_driver_get_device(driver, 0, &device) == CUSHIM_SUCCESS && cushim_device_get_driver(device, &driver) == CUSHIM_SUCCESS &&
+           address_of(driver) == handle;
+  }
+  if (cushim_device_get_driver(device, &driver) != CUSHIM_SUCCESS || cushim_driver_get_device_count(driver, &count) != CUSHIM_SUCCESS) return 0;
+  for (i = 0; i < count; i++) {
+    if (cushim_driver_get_device(driver, i, &found) == CUSHIM_SUCCESS && found == device) return 1;
   }
   return 0;
-}
-
-static void remember(uint64_t handle) {
-  static size_t next;
-  if (!is_lasting(handle)) lasting[next++ % (sizeof lasting / sizeof *lasting)] = handle;
 }
 
 /* What the driver is. */
@@ -127,7 +130,7 @@ static uint64_t garbage(void) {
   default:
     value = a_token(FUZZ_any, ANY_TOKEN) ^ (uint64_t)1 << below(64);
     /* A neighbour in a table of the library's may differ in one bit. */
-    return value == address_of(root_driver) || value == address_of(root_context) || is_lasting(value) ? 1 : value;
+    return value == address_of(root_driver) || value == address_of(root_context) || value == address_of(driver_without_gl) || is_of_a_driver(value) ? 1 : value;
   }
 }
 
