@@ -7,6 +7,7 @@ use common::alone;
 use cushim::compile::{Compiled, Compiler, Source};
 use cushim::kernel::{Kernel, Library, LoadOptions};
 use cushim::{Context, Device, Error, Status};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -95,7 +96,15 @@ fn a_source_becomes_a_kernel() {
         assert_eq!(compiled.lowered_name("set<float>"), Some("_Z10set_float_"));
         assert_eq!(compiled.lowered_name("set<int>"), None);
         assert_eq!(load(&compiled, "set").name(), "set");
-        assert_eq!(Compiler::find(context().driver()).expect("found").version(), (12, 0));
+        let found = Compiler::find(context().driver()).expect("found");
+        assert_eq!(found.version(), (12, 0));
+        // It was loaded once, whoever asks, and however.
+        let opened = Compiler::open(found.path()).expect("opened");
+        assert_eq!(HashSet::from([found.clone(), opened]).len(), 1);
+        assert_eq!(
+            format!("{found} {found:?}"),
+            format!("NVRTC 12.0 Compiler {{ version: (12, 0), path: {:?}, .. }}", found.path())
+        );
     });
     if !is_child() {
         let options = scene.compiled().join("");

@@ -7,6 +7,7 @@ use common::{alone, context};
 use cushim::Status;
 use cushim::compile::{CodeKind, Compiled, Link, Linker, Source};
 use cushim::kernel::{Library, LoadOptions};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -125,7 +126,11 @@ fn the_first_nvjitlink_has_other_names() {
         library("nvjitlink.c", &scene.packaged("nvjitlink/lib/libnvJitLink.so.12"), &["-DOLD=1"]);
     }
     scene.child(NAME, &[("SOFTCUDA_VERSION", "12.0")], || {
-        assert_eq!(Linker::find(context().driver()).expect("found").version(), (12, 0));
+        let found = Linker::find(context().driver()).expect("found");
+        assert_eq!(found.version(), (12, 0));
+        let opened = Linker::open(found.path()).expect("opened");
+        assert_eq!(HashSet::from([found.clone(), opened]).len(), 1);
+        assert_eq!(found.to_string(), "nvJitLink 12.0");
         loads(&both(CodeKind::LtoIr).link(&context()).expect("linked"));
     });
 }

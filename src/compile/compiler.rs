@@ -3,31 +3,21 @@
 use super::cache::{self, Entry};
 use super::compiled::{CodeKind, Compiled, Maker, Target};
 use super::find;
-use super::nvrtc::{self, BUILTINS, COMPILATION, Compiling, Nvrtc, Part};
+use super::found::Found;
+use super::nvrtc::{BUILTINS, COMPILATION, Compiling, Nvrtc, Part};
 use super::source::Source;
 use crate::device::Device;
 use crate::driver::{Driver, Kind, Version, sys};
 use crate::object::error::{Error, Status};
-use parking_lot::Mutex;
 use std::ffi::{CString, c_int};
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 /// NVRTC, NVIDIA's compiler of CUDA C++ as a library, which was found on this machine.
 ///
-/// Every function may be called from every thread.
-pub struct Compiler {
-    nvrtc: Nvrtc,
-    path: PathBuf,
-    version: (u32, u32),
-    architectures: Vec<u32>,
-    /// CUDA's headers, where they are beside it.
-    headers: Option<PathBuf>,
-}
-
-/// Compilers that were loaded, by path: each once.
-static LOADED: Mutex<Vec<Arc<Compiler>>> = Mutex::new(Vec::new());
+/// Every function may be called from every thread. A library is loaded once: two compilers are equal if they are the same library.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Compiler(Found<Nvrtc>);
 
 impl Compiler {
     /// The compiler for this driver: the library that `CUSHIM_NVRTC` names, or else the newest that is found and whose code the driver
@@ -36,16 +26,16 @@ impl Compiler {
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`] where none is found: the sentence says what to install, and what was tried.
-    pub fn find(driver: &Driver) -> Result<Arc<Self>, Error> {
+    pub fn find(driver: &Driver) -> Result<Self, Error> {
         Self::find_for(driver, kind_for(driver))
     }
 
     /// The same for code of this kind.
-    pub(super) fn find_for(driver: &Driver, kind: CodeKind) -> Result<Arc<Self>, Error> {
+    pub(super) fn find_for(driver: &Driver, kind: CodeKind) -> Result<Self, Error> {
         check_runs_code(driver)?;
         let version = version_of(driver);
         let found = find::first(&find::compilers(version.major()), |place| {
-            let compiler = Self::load(place)?;
+            let compiler = Self(Found::load(place)?);
             match compiler.misfit(driver, kind) {
                 None => Ok(compiler),
                 Some(why) => Err(why),
@@ -64,51 +54,27 @@ impl Compiler {
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`] if it cannot be loaded, or is no NVRTC of CUDA 11.2 or newer.
-    pub fn open(path: impl AsRef<Path>) -> Result<Arc<Self>, Error> {
-        let path = path.as_ref();
-        Self::load(path).map_err(|why| {
-            Error::new(Status::UNSUPPORTED, format!("{} cannot be used as NVRTC: {why}", path.display()))
-        })
-    }
-
-    fn load(place: &Path) -> Result<Arc<Self>, String> {
-        let mut loaded = LOADED.lock();
-        if let Some(known) = loaded.iter().find(|known| known.path == place) {
-            return Ok(Arc::clone(known));
-        }
-        let nvrtc = Nvrtc::load(place)?;
-        // What is in the process already the loader gives by its name, too, wherever it came from.
-        let path = nvrtc.file().unwrap_or_else(|| place.to_owned());
-        if let Some(known) = loaded.iter().find(|known| known.path == path) {
-            return Ok(Arc::clone(known));
-        }
-        let failed = |result: c_int| format!("it does not answer: {}", nvrtc.text(result));
-        let (version, mut architectures) =
-            (nvrtc.version().map_err(failed)?, nvrtc.architectures().map_err(failed)?);
-        architectures.sort_unstable();
-        nvrtc::load_builtins(&path, version);
-        let headers = find::headers(&path);
-        let compiler = Arc::new(Self { nvrtc, path, version, architectures, headers });
-        loaded.push(Arc::clone(&compiler));
-        Ok(compiler)
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Found::open(path.as_ref()).map(Self)
     }
 
     /// The CUDA release that it is of: 12.8.
     #[must_use]
     pub fn version(&self) -> (u32, u32) {
-        self.version
+        self.0.version()
     }
 
     /// The file of the library.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// Why the driver does not take its code of this kind; `None` if it does. Machine code of a newer release is taken within a major
     /// version, PTX is not. LTO IR never reaches the driver.
     fn misfit(&self, driver: &Driver, kind: CodeKind) -> Option<String> {
-        let own = Version::from_number(self.version.0 * 1000 + self.version.1 * 10);
+        let (major, minor) = self.version();
+        let own = Version::from_number(major * 1000 + minor * 10);
         let version = version_of(driver);
         let is_taken = match kind {
             CodeKind::Ptx => own <= version,
@@ -141,13 +107,14 @@ impl Compiler {
         if kind == CodeKind::LtoIr && !source.asks_for_lto_ir() {
             options.push("-dlto".to_owned());
         }
-        options.extend(self.headers.iter().map(|folder| format!("--include-path={}", folder.display())));
+        let headers = &self.0.details().headers;
+        options.extend(headers.iter().map(|folder| format!("--include-path={}", folder.display())));
         let target = Target {
             source: source.name.clone(),
             kind,
             architecture,
             maker: Maker::Nvrtc,
-            version: self.version,
+            version: self.version(),
         };
         let key = (source.is_cached && source.is_whole()).then(|| self.key(source, &options, kind));
         if let Some(entry) = key.as_deref().and_then(cache::get) {
@@ -177,8 +144,9 @@ impl Compiler {
         }
         let (major, minor) = capability(device)?;
         let own = major * 10 + minor;
-        let Some(nearest) = self.architectures.iter().copied().rfind(|known| *known <= own) else {
-            let oldest = self.architectures.first().copied().unwrap_or_default();
+        let architectures = &self.0.details().architectures;
+        let Some(nearest) = architectures.iter().copied().rfind(|known| *known <= own) else {
+            let oldest = architectures.first().copied().unwrap_or_default();
             let refusal = format!(
                 "{self} compiles for compute capability {}.{} and newer, and {device} has {major}.{minor}: install an older NVRTC",
                 oldest / 10,
@@ -212,8 +180,8 @@ impl Compiler {
         };
         let mut key = vec![
             env!("CARGO_PKG_VERSION").to_owned(),
-            format!("{:?} {}", self.version, changed(&self.path)),
-            self.headers.as_deref().map(changed).unwrap_or_default(),
+            format!("{:?} {}", self.version(), changed(self.path())),
+            self.0.details().headers.as_deref().map(changed).unwrap_or_default(),
             kind.to_string(),
             source.name.clone(),
             source.text.clone(),
@@ -234,8 +202,11 @@ impl Compiler {
         let options: Result<Vec<_>, Error> = options.iter().map(|text| c_text(text)).collect();
         let (headers, expressions, options) = (headers?, expressions?, options?);
         let failed = |result: c_int| self.failed(source, result, String::new());
-        let program =
-            self.nvrtc.program(&c_text(&source.text)?, &c_text(&source.name)?, &headers).map_err(failed)?;
+        let program = self
+            .0
+            .library()
+            .program(&c_text(&source.text)?, &c_text(&source.name)?, &headers)
+            .map_err(failed)?;
         for expression in &expressions {
             program.add_name(expression).map_err(failed)?;
         }
@@ -264,8 +235,10 @@ impl Compiler {
             (COMPILATION, first) if !first.is_empty() => {
                 format!("{self} found errors in {}: {first}", source.name)
             }
-            (_, "") => format!("{self} did not compile {}: {}", source.name, self.nvrtc.text(result)),
-            _ => format!("{self} did not compile {}: {}: {first}", source.name, self.nvrtc.text(result)),
+            (_, "") => format!("{self} did not compile {}: {}", source.name, self.0.library().text(result)),
+            _ => {
+                format!("{self} did not compile {}: {}: {first}", source.name, self.0.library().text(result))
+            }
         };
         let mut error = Error::new(status, refusal);
         error.driver_log = log;
@@ -353,15 +326,12 @@ fn c_text(text: &str) -> Result<CString, Error> {
 
 impl fmt::Display for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NVRTC {}.{}", self.version.0, self.version.1)
+        self.0.fmt(f)
     }
 }
 
 impl fmt::Debug for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compiler")
-            .field("version", &self.version)
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        self.0.debug_as("Compiler", f)
     }
 }

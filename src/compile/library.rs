@@ -5,6 +5,12 @@ use std::error::Error as _;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
+/// The functions of a library, which has a type of its own, made by [`functions!`].
+pub(super) trait Functions: Sized {
+    /// Loads the library, or says why not.
+    fn load(path: &Path) -> Result<Self, String>;
+}
+
 /// Functions of a library, by name: those that every version has, and those that older ones lack.
 macro_rules! functions {
     (
@@ -23,9 +29,8 @@ macro_rules! functions {
             _library: std::mem::ManuallyDrop<libloading::Library>,
         }
 
-        impl $type {
-            /// Loads the library, or says why not.
-            pub(super) fn load(path: &std::path::Path) -> Result<Self, String> {
+        impl $crate::compile::library::Functions for $type {
+            fn load(path: &std::path::Path) -> Result<Self, String> {
                 let library = $crate::compile::library::open(path)?;
                 // SAFETY: functions of these names have these types in every version.
                 unsafe {

@@ -14,7 +14,6 @@ use crate::driver::calls::kernel::link as driver_link;
 use crate::object::error::{Error, Status};
 use std::ffi::CString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Programs and other code to be linked to one: functions and variables of one may be declared in another.
 ///
@@ -151,7 +150,7 @@ impl Link {
         self.linker.is_some() || find::variable(NVJITLINK.variable).is_some()
     }
 
-    fn find_linker(&self, context: &Context, purpose: Purpose) -> Result<Arc<Linker>, Error> {
+    fn find_linker(&self, context: &Context, purpose: Purpose) -> Result<Linker, Error> {
         let Some(path) = &self.linker else { return Linker::find_for(context.driver(), purpose) };
         let linker = Linker::open(path)?;
         match linker.misfit(context.driver(), purpose) {
@@ -232,7 +231,7 @@ impl Link {
         let names: Result<Vec<CString>, Error> = inputs.iter().map(|input| c_text(&input.name)).collect();
         let names = names?;
         let failed = |failed: Failed| self.failed(linker, failed);
-        let linking = linker.library.linker(&options?).map_err(failed)?;
+        let linking = linker.library().linker(&options?).map_err(failed)?;
         for (input, name) in inputs.iter().zip(&names) {
             linking.add(input.form, &input.bytes, name).map_err(failed)?;
         }

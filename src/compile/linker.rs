@@ -3,25 +3,18 @@
 use super::compiled::CodeKind;
 use super::compiler::{check_runs_code, version_of};
 use super::find::{self, NVJITLINK};
+use super::found::Found;
 use super::nvjitlink::JitLink;
 use crate::driver::{Driver, Version};
 use crate::object::error::{Error, Status};
-use parking_lot::Mutex;
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 /// nvJitLink, NVIDIA's linker of device code as a library, which was found on this machine.
 ///
-/// Every function may be called from every thread.
-pub struct Linker {
-    pub(super) library: JitLink,
-    path: PathBuf,
-    version: (u32, u32),
-}
-
-/// Linkers that were loaded, by path: each once.
-static LOADED: Mutex<Vec<Arc<Linker>>> = Mutex::new(Vec::new());
+/// Every function may be called from every thread. A library is loaded once: two linkers are equal if they are the same library.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Linker(Found<JitLink>);
 
 /// The oldest major version that there is.
 const OLDEST: u32 = 12;
@@ -40,11 +33,11 @@ impl Linker {
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`] where none is found: the sentence says what to install, and what was tried.
-    pub fn find(driver: &Driver) -> Result<Arc<Self>, Error> {
+    pub fn find(driver: &Driver) -> Result<Self, Error> {
         Self::find_for(driver, Purpose { compiler: None, kind: CodeKind::Cubin })
     }
 
-    pub(super) fn find_for(driver: &Driver, purpose: Purpose) -> Result<Arc<Self>, Error> {
+    pub(super) fn find_for(driver: &Driver, purpose: Purpose) -> Result<Self, Error> {
         check_runs_code(driver)?;
         let newest = version_of(driver).major();
         let majors = match purpose.compiler {
@@ -52,7 +45,7 @@ impl Linker {
             None => OLDEST..=newest,
         };
         let found = find::first(&find::places(&NVJITLINK, majors.rev()), |place| {
-            let linker = Self::load(place)?;
+            let linker = Self(Found::load(place)?);
             match linker.misfit(driver, purpose) {
                 None => Ok(linker),
                 Some(why) => Err(why),
@@ -65,46 +58,32 @@ impl Linker {
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`] if it cannot be loaded, or is no nvJitLink.
-    pub fn open(path: impl AsRef<Path>) -> Result<Arc<Self>, Error> {
-        let path = path.as_ref();
-        Self::load(path).map_err(|why| {
-            Error::new(Status::UNSUPPORTED, format!("{} cannot be used as nvJitLink: {why}", path.display()))
-        })
-    }
-
-    fn load(place: &Path) -> Result<Arc<Self>, String> {
-        let mut loaded = LOADED.lock();
-        if let Some(known) = loaded.iter().find(|known| known.path == place) {
-            return Ok(Arc::clone(known));
-        }
-        let library = JitLink::load(place)?;
-        // What is in the process already the loader gives by its name, too, wherever it came from.
-        let path = library.file().unwrap_or_else(|| place.to_owned());
-        if let Some(known) = loaded.iter().find(|known| known.path == path) {
-            return Ok(Arc::clone(known));
-        }
-        let linker = Arc::new(Self { version: library.version(), library, path });
-        loaded.push(Arc::clone(&linker));
-        Ok(linker)
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Found::open(path.as_ref()).map(Self)
     }
 
     /// The CUDA release that it is of: 12.8.
     #[must_use]
     pub fn version(&self) -> (u32, u32) {
-        self.version
+        self.0.version()
     }
 
     /// The file of the library.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
+    }
+
+    /// Its functions.
+    pub(super) fn library(&self) -> &JitLink {
+        self.0.library()
     }
 
     /// Why it does not do for a purpose; `None` if it does.
     pub(super) fn misfit(&self, driver: &Driver, purpose: Purpose) -> Option<String> {
-        let (own, version) = (number(self.version), version_of(driver));
+        let (own, version) = (number(self.version()), version_of(driver));
         if let Some(compiler) = purpose.compiler
-            && (self.version.0 != compiler.0 || self.version.1 < compiler.1)
+            && (self.version().0 != compiler.0 || self.version().1 < compiler.1)
         {
             let compiler = number(compiler);
             return Some(format!(
@@ -160,15 +139,12 @@ fn package(version: Version, Purpose { compiler, kind }: Purpose) -> String {
 
 impl fmt::Display for Linker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nvJitLink {}.{}", self.version.0, self.version.1)
+        self.0.fmt(f)
     }
 }
 
 impl fmt::Debug for Linker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Linker")
-            .field("version", &self.version)
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        self.0.debug_as("Linker", f)
     }
 }

@@ -31,6 +31,7 @@ mod cache;
 mod compiled;
 mod compiler;
 mod find;
+mod found;
 mod input;
 mod library;
 mod link;

@@ -1,8 +1,9 @@
 //! nvJitLink as a library of this process: its functions, by name, and linkers.
 
+use super::found::{Findable, Known};
 use super::library::{file_of, functions};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 type Handle = *mut c_void;
@@ -66,9 +67,28 @@ pub(super) struct Failed {
     pub(super) log: String,
 }
 
+impl Findable for JitLink {
+    type Details = ();
+
+    const NAME: &'static str = "nvJitLink";
+
+    fn known() -> &'static Known<Self> {
+        static KNOWN: Known<JitLink> = Known::new();
+        &KNOWN
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        file_of(self.nvJitLinkCreate as *const c_void)
+    }
+
+    fn ask(&self, _path: &Path) -> Result<((u32, u32), ()), String> {
+        Ok((self.version(), ()))
+    }
+}
+
 impl JitLink {
     /// The CUDA release that it is of. Before 12.3 there is no function that tells; its functions have names with each minor version, too.
-    pub(super) fn version(&self) -> (u32, u32) {
+    fn version(&self) -> (u32, u32) {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: it writes two numbers.
         let tell = |version: unsafe extern "C" fn(*mut c_uint, *mut c_uint) -> c_int| unsafe {
@@ -82,11 +102,6 @@ impl JitLink {
             (Some(_), None) => (12, 1),
             (None, None) => (12, 0),
         }
-    }
-
-    /// The file that it was loaded from, where the system tells.
-    pub(super) fn file(&self) -> Option<PathBuf> {
-        file_of(self.nvJitLinkCreate as *const c_void)
     }
 
     /// A linker with these options.

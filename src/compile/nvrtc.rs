@@ -1,5 +1,7 @@
 //! NVRTC as a library of this process: its functions, by name.
 
+use super::find;
+use super::found::{Findable, Known};
 use super::library::{file_of, functions, open};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -38,9 +40,40 @@ functions! {
     }
 }
 
+/// What is known of an NVRTC beside its version.
+pub(super) struct Details {
+    /// The architectures that it compiles for, as `90` is compute capability 9.0, in rising order.
+    pub(super) architectures: Vec<u32>,
+    /// CUDA's headers, where they are beside it.
+    pub(super) headers: Option<PathBuf>,
+}
+
+impl Findable for Nvrtc {
+    type Details = Details;
+
+    const NAME: &'static str = "NVRTC";
+
+    fn known() -> &'static Known<Self> {
+        static KNOWN: Known<Nvrtc> = Known::new();
+        &KNOWN
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        file_of(self.nvrtcVersion as *const c_void)
+    }
+
+    fn ask(&self, path: &Path) -> Result<((u32, u32), Details), String> {
+        let failed = |result: c_int| format!("it does not answer: {}", self.text(result));
+        let version = self.version().map_err(failed)?;
+        let architectures = self.architectures().map_err(failed)?;
+        load_builtins(path, version);
+        Ok((version, Details { architectures, headers: find::headers(path) }))
+    }
+}
+
 /// Loads the part of NVRTC that it opens by name when it compiles: that of CUDA 13.0 does not look for it in its own folder, where
 /// packages of Python have it. Where it is not, NVRTC says so.
-pub(super) fn load_builtins(path: &Path, (major, minor): (u32, u32)) {
+fn load_builtins(path: &Path, (major, minor): (u32, u32)) {
     let name = format!("libnvrtc-builtins.so.{major}.{minor}");
     let Some(file) = path.parent().map(|folder| folder.join(name)).filter(|file| file.exists()) else {
         return;
@@ -68,27 +101,25 @@ pub(super) enum Part {
 
 impl Nvrtc {
     /// Its version: that of the CUDA release that it is of.
-    pub(super) fn version(&self) -> Result<(u32, u32), c_int> {
+    fn version(&self) -> Result<(u32, u32), c_int> {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: it writes two numbers.
         succeeded(unsafe { (self.nvrtcVersion)(&raw mut major, &raw mut minor) })?;
         Ok((major as u32, minor as u32))
     }
 
-    /// The file that it was loaded from, where the system tells.
-    pub(super) fn file(&self) -> Option<PathBuf> {
-        file_of(self.nvrtcVersion as *const c_void)
-    }
-
-    /// The architectures that it compiles for, as `90` is compute capability 9.0, in rising order.
-    pub(super) fn architectures(&self) -> Result<Vec<u32>, c_int> {
+    /// The architectures that it compiles for, in rising order.
+    fn architectures(&self) -> Result<Vec<u32>, c_int> {
         let mut count = 0;
         // SAFETY: it writes a number.
         succeeded(unsafe { (self.nvrtcGetNumSupportedArchs)(&raw mut count) })?;
         let mut list = vec![0; usize::try_from(count).unwrap_or(0)];
         // SAFETY: it writes as many numbers.
         succeeded(unsafe { (self.nvrtcGetSupportedArchs)(list.as_mut_ptr()) })?;
-        Ok(list.into_iter().filter_map(|architecture| u32::try_from(architecture).ok()).collect())
+        let mut list: Vec<u32> =
+            list.into_iter().filter_map(|architecture| u32::try_from(architecture).ok()).collect();
+        list.sort_unstable();
+        Ok(list)
     }
 
     /// What a result means, in its own words.

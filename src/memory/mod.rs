@@ -49,6 +49,8 @@ pub use resource::{
 };
 
 pub use virtual_memory::{Access, Allocation, Reservation, ShareableHandle, VirtualOptions};
+#[cfg(feature = "capi")]
+pub(crate) use virtual_memory::{AllocationObject, ReservationObject};
 
 use crate::object::error::Subject;
 use std::fmt;

@@ -9,7 +9,7 @@ use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, Incomplete, hold, owned};
 use crate::capi::location::cushim_location;
 use crate::capi::out;
-use crate::memory::Allocation;
+use crate::memory::{Allocation, AllocationObject};
 
 /// Physical memory, which has no address until it is mapped (`cushim_reservation_map`). It is freed when no
 /// owning handle is left and it is mapped nowhere.
@@ -21,7 +21,7 @@ pub struct cushim_allocation_s {
 }
 
 impl Incomplete for cushim_allocation_s {
-    type Object = Allocation;
+    type Object = AllocationObject;
 }
 
 /// Creates physical memory (`cuMemCreate`).

@@ -11,7 +11,7 @@ use crate::capi::handles::{self, Incomplete, hold, hold_all, keep, keep_if_given
 use crate::capi::location::{cushim_location, location};
 use crate::capi::out;
 use crate::capi::stream::cushim_stream;
-use crate::memory::{Access, Reservation};
+use crate::memory::{Access, Reservation, ReservationObject};
 
 /// A range of addresses, at which whole allocations are mapped. When no owning handle is left, what is mapped
 /// there is unmapped and the addresses are given back: the work that uses them must be done by then.
@@ -25,7 +25,7 @@ pub struct cushim_reservation_s {
 }
 
 impl Incomplete for cushim_reservation_s {
-    type Object = Reservation;
+    type Object = ReservationObject;
 }
 
 /// Reserves addresses (`cuMemAddressReserve`).

@@ -18,14 +18,17 @@ use std::sync::Arc;
 
 /// Physical memory, which has no address until it is mapped in a [`Reservation`](super::Reservation). It stays as long as somebody
 /// has it, or it is mapped somewhere. Every function may be called from every thread.
-pub struct Allocation {
+pub struct Allocation(Arc<AllocationObject>);
+
+/// What handles of allocations name.
+pub(crate) struct AllocationObject {
     header: Header,
     driver: Driver,
     /// `None` only while it is being released.
     chunk: Option<Arc<Chunk>>,
 }
 
-object!(Allocation: Allocation, header);
+object!(AllocationObject as Allocation: Allocation, header);
 
 impl Allocation {
     /// Creates so many bytes of memory, rounded up to the granularity. What may use it where it is mapped, the options say; addresses
@@ -34,12 +37,11 @@ impl Allocation {
     /// # Errors
     /// As for [`Resource::virtual_memory`](crate::memory::Resource::virtual_memory), and for no bytes; the driver's:
     /// `CUDA_ERROR_OUT_OF_MEMORY` (2).
-    pub fn create(device: &Device, bytes: usize, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
+    pub fn create(device: &Device, bytes: usize, options: &VirtualOptions) -> Result<Self, Error> {
         callback::check_allowed()?;
         let plan = Arc::new(Plan::new(device, options)?);
         let chunk = Chunk::create(&plan, plan.rounded(bytes)?)?;
-        let driver = device.driver().clone();
-        Ok(Arc::new(Self { header: Header::new::<Self>(), driver, chunk: Some(chunk) }))
+        Ok(Self::new(device, chunk))
     }
 
     /// What another process needs to [import](Self::import) the memory: a new descriptor of a file, which the caller closes, and the bytes
@@ -49,7 +51,7 @@ impl Allocation {
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for memory that was not created with
     /// [`ShareableHandle::PosixFd`](super::ShareableHandle::PosixFd), and for what was imported; the driver's.
     pub fn export(&self) -> Result<(i32, DescriptorBytes), Error> {
-        descriptor::check_allowed(&self.driver)?;
+        descriptor::check_allowed(self.driver())?;
         let (file, bytes) = shared::export(self.chunk()).map_err(|mut failure| {
             failure.message = format!("{self} cannot be exported: {}", failure.message);
             failure.about(self)
@@ -70,7 +72,7 @@ impl Allocation {
         options: &VirtualOptions,
         descriptor: &[u8],
         file: i32,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         descriptor::check_allowed(device.driver())?;
         let offered = Offered::read(descriptor, file)?;
         let location = options.location.unwrap_or(offered.location(device)?);
@@ -80,18 +82,22 @@ impl Allocation {
         // A size is checked by mapping so many bytes, and so are those who may use it.
         let addresses = Addresses::reserve(&plan, chunk.bytes, 0, 0)?;
         drop(Mapping::new(&addresses, 0, Arc::clone(&chunk))?);
-        let driver = device.driver().clone();
-        Ok(Arc::new(Self { header: Header::new::<Self>(), driver, chunk: Some(chunk) }))
+        Ok(Self::new(device, chunk))
+    }
+
+    fn new(device: &Device, chunk: Arc<Chunk>) -> Self {
+        let header = Header::new::<AllocationObject>();
+        Self(Arc::new(AllocationObject { header, driver: device.driver().clone(), chunk: Some(chunk) }))
     }
 
     pub(super) fn chunk(&self) -> &Arc<Chunk> {
-        self.chunk.as_ref().expect("an allocation has its memory until it is dropped")
+        self.0.chunk.as_ref().expect("an allocation has its memory until it is dropped")
     }
 
     /// The driver that it belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        &self.driver
+        &self.0.driver
     }
 
     /// How many bytes there are, in whole units of the granularity.
@@ -114,17 +120,17 @@ impl Allocation {
 
     /// Names it in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 }
 
-impl Drop for Allocation {
+impl Drop for AllocationObject {
     fn drop(&mut self) {
         let Some(chunk) = self.chunk.take() else { return };
         native::release(&self.driver, self, move |_| {
@@ -134,7 +140,7 @@ impl Drop for Allocation {
     }
 }
 
-impl fmt::Display for Allocation {
+impl fmt::Display for AllocationObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.header.label() {
             Some(label) => write!(f, "allocation \"{label}\""),

@@ -21,8 +21,12 @@ mod reservation;
 mod shared;
 
 pub use allocation::Allocation;
+#[cfg(feature = "capi")]
+pub(crate) use allocation::AllocationObject;
 pub use options::{Access, ShareableHandle, VirtualOptions};
 pub(super) use plan::Plan;
 pub(super) use ranges::{Kept, Ranges};
 pub use reservation::Reservation;
+#[cfg(feature = "capi")]
+pub(crate) use reservation::ReservationObject;
 pub(super) use shared::Exported;

@@ -23,7 +23,10 @@ use std::sync::Arc;
 /// unmapped, and the addresses are given back. Every function may be called from every thread.
 ///
 /// None of this is ordered by streams or waits for work: whoever unmaps sees to it that nothing uses the memory any more.
-pub struct Reservation {
+pub struct Reservation(Arc<ReservationObject>);
+
+/// What handles of reservations name.
+pub(crate) struct ReservationObject {
     header: Header,
     driver: Driver,
     plan: Plan,
@@ -35,7 +38,7 @@ pub struct Reservation {
 /// What is mapped, by its distance from the first address.
 type Parts = BTreeMap<usize, Arc<Mapping>>;
 
-object!(Reservation: Reservation, header);
+object!(ReservationObject as Reservation: Reservation, header);
 
 impl Reservation {
     /// Reserves so many addresses, rounded up to the granularity: by the device's, with the alignment and the hint of the options.
@@ -43,27 +46,27 @@ impl Reservation {
     /// # Errors
     /// As for [`Resource::virtual_memory`](crate::memory::Resource::virtual_memory), and for no bytes; the driver's:
     /// `CUDA_ERROR_OUT_OF_MEMORY` (2) where no range of addresses is as long.
-    pub fn create(device: &Device, bytes: usize, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
+    pub fn create(device: &Device, bytes: usize, options: &VirtualOptions) -> Result<Self, Error> {
         callback::check_allowed()?;
         let plan = Plan::new(device, options)?;
         let addresses = Addresses::reserve(&plan, plan.rounded(bytes)?, plan.alignment, plan.hint)?;
-        Ok(Arc::new(Self {
-            header: Header::new::<Self>(),
+        Ok(Self(Arc::new(ReservationObject {
+            header: Header::new::<ReservationObject>(),
             driver: device.driver().clone(),
             plan,
             addresses: Some(addresses),
             parts: Mutex::new(Parts::new()),
-        }))
+        })))
     }
 
     fn addresses(&self) -> &Arc<Addresses> {
-        self.addresses.as_ref().expect("a reservation has its addresses until it is dropped")
+        self.0.addresses.as_ref().expect("a reservation has its addresses until it is dropped")
     }
 
     /// The driver that it belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        &self.driver
+        &self.0.driver
     }
 
     /// The first address.
@@ -84,15 +87,15 @@ impl Reservation {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for an offset that is no multiple of the granularity, past the end, and where something is mapped;
     /// [`Status::INVALID_HANDLE`] for an allocation of another driver; the driver's.
-    pub fn map(&self, offset: usize, allocation: &Arc<Allocation>) -> Result<(), Error> {
+    pub fn map(&self, offset: usize, allocation: &Allocation) -> Result<(), Error> {
         callback::check_allowed()?;
-        if allocation.driver() != &self.driver {
+        if allocation.driver() != self.driver() {
             let refusal = format!("{allocation} belongs to another driver than {self}");
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(self));
         }
         let bytes = allocation.bytes();
         self.check_inside(offset, bytes)?;
-        let mut parts = self.parts.lock();
+        let mut parts = self.0.parts.lock();
         let before = parts.range(..offset + bytes).next_back();
         if let Some((start, part)) = before.filter(|(start, part)| *start + part.bytes() > offset) {
             return Err(self.refused(format!(
@@ -114,11 +117,11 @@ impl Reservation {
         callback::check_allowed()?;
         self.check_inside(offset, bytes)?;
         if let Some(stream) = stream {
-            stream.same_driver(&self.driver, self)?;
+            stream.same_driver(self.driver(), self)?;
             stream.check_not_capturing("unmapping is synchronous; pass another stream, or none")?;
             stream.synchronize()?;
         }
-        let mut parts = self.parts.lock();
+        let mut parts = self.0.parts.lock();
         let gone = self.whole(&parts, offset, bytes)?;
         Mapping::unmap_all(&gone)?;
         for mapping in &gone {
@@ -143,8 +146,8 @@ impl Reservation {
     ) -> Result<(), Error> {
         callback::check_allowed()?;
         self.check_inside(offset, bytes)?;
-        place.check(self.plan.device())?;
-        let parts = self.parts.lock();
+        place.check(self.0.plan.device())?;
+        let parts = self.0.parts.lock();
         let whole = self.whole(&parts, offset, bytes)?;
         let mut end = offset;
         for part in &whole {
@@ -163,7 +166,7 @@ impl Reservation {
         }
         let set =
             self.addresses().raw().set_access(offset, end - offset, &[(place.native(), flags_of(access))]);
-        set.map_err(|error| Error::of_call(&self.driver, error).about(self))
+        set.map_err(|error| Error::of_call(self.driver(), error).about(self))
     }
 
     /// What a place may do with what is mapped at an offset.
@@ -171,19 +174,19 @@ impl Reservation {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] where nothing is mapped, and for a place that there is not; the driver's.
     pub fn access(&self, offset: usize, place: Location) -> Result<Access, Error> {
-        place.check(self.plan.device())?;
-        let parts = self.parts.lock();
+        place.check(self.0.plan.device())?;
+        let parts = self.0.parts.lock();
         let found = parts.range(..=offset).next_back();
         if found.is_none_or(|(start, part)| *start + part.bytes() <= offset) {
             return Err(self.refused(format!("nothing is mapped at offset {offset} of {self}")));
         }
         let flags = self.addresses().raw().access(offset, place.native());
-        flags.map(access_of).map_err(|error| Error::of_call(&self.driver, error).about(self))
+        flags.map(access_of).map_err(|error| Error::of_call(self.driver(), error).about(self))
     }
 
     /// Refuses a range that is not of whole units, or not inside.
     fn check_inside(&self, offset: usize, bytes: usize) -> Result<(), Error> {
-        let granularity = self.plan.granularity;
+        let granularity = self.0.plan.granularity;
         let all = self.bytes();
         if !offset.is_multiple_of(granularity) || !bytes.is_multiple_of(granularity) || bytes == 0 {
             return Err(self.refused(format!(
@@ -229,17 +232,17 @@ impl Reservation {
 
     /// Names it in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 }
 
-impl Drop for Reservation {
+impl Drop for ReservationObject {
     fn drop(&mut self) {
         let parts = std::mem::take(self.parts.get_mut());
         let Some(addresses) = self.addresses.take() else { return };
@@ -251,7 +254,7 @@ impl Drop for Reservation {
     }
 }
 
-impl fmt::Display for Reservation {
+impl fmt::Display for ReservationObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.header.label(), &self.addresses) {
             (Some(label), _) => write!(f, "reservation \"{label}\""),
