@@ -2,6 +2,7 @@
 
 use super::{Softcuda, context, device, stream};
 use crate::common::alone;
+use cushim::memory::{Allocation, Reservation, VirtualOptions};
 use cushim::{Context, Event, EventOptions, Stream};
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -22,6 +23,11 @@ fn clones_are_equal_and_have_one_hash() {
     are_of_one_object(&stream(&here), &stream(&here));
     let event = || Event::create(&here, &EventOptions::default()).expect("an event");
     are_of_one_object(&event(), &event());
+    let virtual_memory = VirtualOptions::default();
+    let allocation = || Allocation::create(&device(), 1, &virtual_memory).expect("an allocation");
+    are_of_one_object(&allocation(), &allocation());
+    let reservation = || Reservation::create(&device(), 1, &virtual_memory).expect("a reservation");
+    are_of_one_object(&reservation(), &reservation());
     assert_eq!(HashSet::from([device(), device(), here.device().clone()]).len(), 1);
 }
 
