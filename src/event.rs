@@ -196,13 +196,14 @@ impl Event {
         wrapped: bool,
         raw: RawEvent,
     ) -> Self {
+        let mark = Mark::new(wrapped, context.driver().checks_order());
         Self(arc_of(|| EventObject {
             header: Header::new::<EventObject>(),
             wrapped,
             imported: false,
             flags: AtomicU32::new(flags(&options)),
             recorded: AtomicBool::new(wrapped),
-            mark: Mark::new(wrapped),
+            mark,
             // Whoever wraps lists it.
             listed: AtomicBool::new(wrapped),
             native: Native::new(context, raw, ownership),
@@ -277,8 +278,7 @@ impl Event {
     /// recorded work may appear here.
     #[inline(always)]
     pub fn query(&self) -> Result<bool, Error> {
-        self.check_not_captured()?;
-        self.here(RawEvent::query)
+        if self.may_be_no_work() { self.query_asking() } else { self.here(RawEvent::query) }
     }
 
     /// Waits until what was recorded last is done.
@@ -287,8 +287,7 @@ impl Event {
     /// As [`query`](Self::query).
     #[inline(always)]
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.check_not_captured()?;
-        self.here(RawEvent::synchronize)
+        if self.may_be_no_work() { self.synchronize_asking() } else { self.here(RawEvent::synchronize) }
     }
 
     /// Waits until what was recorded last is done, at most this long; answers whether it is. Zero asks once. See

@@ -32,6 +32,7 @@
 
 #[cfg(feature = "capi")]
 pub mod capi;
+mod check;
 pub mod compile;
 mod context;
 mod device;

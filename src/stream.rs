@@ -2,6 +2,7 @@
 
 mod attributes;
 mod capturing;
+mod checked;
 
 pub(crate) use capturing::{Blocking, CapturedBy};
 
@@ -90,7 +91,7 @@ impl StreamObject {
             header: Header::new::<StreamObject>(),
             kind,
             native: Native::new(context.clone(), raw, ownership),
-            capturing: Capturing::new(kind != StreamKind::Created),
+            capturing: Capturing::new(kind != StreamKind::Created, context.driver().checks_order()),
         }
     }
 }
@@ -282,7 +283,7 @@ impl Stream {
     /// [`Status::INVALID_ARGUMENT`] while the stream is being captured; the driver's; an error of earlier work may appear here.
     #[inline(always)]
     pub fn query(&self) -> Result<bool, Error> {
-        self.here_uncaptured(NOTHING_RUNS, RawStream::query)
+        if self.may_be_capturing() { self.query_asking() } else { self.here(RawStream::query) }
     }
 
     /// Waits until all work enqueued so far is done.
@@ -291,7 +292,7 @@ impl Stream {
     /// As [`query`](Self::query).
     #[inline(always)]
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.here_uncaptured(NOTHING_RUNS, RawStream::synchronize)
+        if self.may_be_capturing() { self.synchronize_asking() } else { self.here(RawStream::synchronize) }
     }
 
     /// Waits until all work is done, at most this long; answers whether it is. Zero asks once.

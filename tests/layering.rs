@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 /// The modules of the crate, from the bottom up. Each imports only what stands above it in this list; `object` so imports
 /// nothing but `driver`, and `capi` imports `driver` only in `capi/driver*`, which export the raw tier.
-const HOUSE: [(&str, &str); 21] = [
+const HOUSE: [(&str, &str); 22] = [
     ("driver", "the only part that knows libcuda: find it, open it, resolve it, call it"),
     ("object", "what every object shares: handles, errors, callbacks, releases; it knows no object"),
+    ("check", "what nothing orders, where somebody wants to know"),
     ("feature", "what a device can do, by name"),
     ("device", "devices"),
     ("testing", "drivers for tests"),

@@ -89,7 +89,7 @@ fn a_variable_that_does_not_exist_is_an_error_in_the_log() {
     let Some(said) = said else { return };
     for text in [
         "ERROR cushim] CUSHIM_DRIVR is no variable of cushim's, and has no effect; there are CUSHIM_DRIVER, ",
-        "ERROR cushim] CUSHIM_CHECK asks for \"grahps\", which has no effect; there is only \"graphs\"",
+        "ERROR cushim] CUSHIM_CHECK asks for \"grahps\", which has no effect; there are \"graphs\" and \"order\"",
     ] {
         assert_eq!(said.matches(text).count(), 1, "{text}\n{said}");
     }

@@ -89,6 +89,12 @@ const CONDITIONS: &[Condition] = &[
     // What is asked for in the environment, and another device's memory.
     Condition("graphs/checked", OLD_AND_NEW, &[("CUSHIM_CHECK", "graphs"), ("SOFTCUDA_DEVICES", "2")]),
     Condition("graphs/recapture", &["13.5"], &[("CUSHIM_CHECK", "graphs")]),
+    Condition("graphs/unordered", &["11.4", "12.2", ONE_VERSION, "13.5"], &[("CUSHIM_CHECK", "order")]),
+    Condition(
+        "graphs/unordered",
+        &[ONE_VERSION],
+        &[("CUSHIM_CHECK", "graphs,order"), ("SOFTCUDA_SCHEDULE", "lazy")],
+    ),
     Condition("graphs/devices", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[("SOFTCUDA_DEVICES", "2")]),
     Condition("graphs/two_devices", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("graphs/two_devices", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),

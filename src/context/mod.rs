@@ -24,6 +24,7 @@ pub use current::NativeContext;
 pub use direct::FlushScope;
 pub(crate) use own_events::OwnEvent;
 
+use crate::check;
 use crate::device::Device;
 use crate::driver::calls::context::{self as calls, RawContext};
 use crate::driver::{CallError, Driver, Table, sys};
@@ -313,7 +314,11 @@ impl Context {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] while a builder captures in the context; the driver's; an error of earlier work may appear here.
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.wait_for_all(|| self.here(RawContext::synchronize))
+        self.wait_for_all(|| self.here(RawContext::synchronize))?;
+        if self.driver().checks_order() {
+            check::waited_for_all();
+        }
+        Ok(())
     }
 
     /// Names the context in messages; `None` takes the name away.

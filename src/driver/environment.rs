@@ -7,7 +7,7 @@ pub const DRIVER_VARIABLE: &str = "CUSHIM_DRIVER";
 /// The library to load where `software` is chosen.
 pub const SOFTWARE_VARIABLE: &str = "CUSHIM_SOFTCUDA";
 /// What is checked beyond the ordinary, at a cost: a list of words with commas between them. `graphs` is one
-/// ([`OpenOptions::check_graphs`](super::OpenOptions::check_graphs)).
+/// ([`OpenOptions::check_graphs`](super::OpenOptions::check_graphs)), `order` the other ([`OpenOptions::check_order`](super::OpenOptions::check_order)).
 pub const CHECK_VARIABLE: &str = "CUSHIM_CHECK";
 /// The version that softcuda impersonates; a shell with exactly that version's exports is preferred where there is one.
 pub const SOFTWARE_VERSION_VARIABLE: &str = "SOFTCUDA_VERSION";
@@ -61,6 +61,11 @@ impl Environment {
     /// Whether the memory of graphs is to be checked at each launch.
     pub(super) fn checks_graphs(&self) -> bool {
         self.checks().any(|word| word == "graphs")
+    }
+
+    /// Whether operations that nothing orders are to be named.
+    pub(super) fn checks_order(&self) -> bool {
+        self.checks().any(|word| word == "order")
     }
 
     /// The words of `CUSHIM_CHECK`.

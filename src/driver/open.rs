@@ -23,10 +23,14 @@ pub(super) fn open(options: &OpenOptions) -> Result<Driver, OpenError> {
     module::pin();
     let environment = Environment::read(options.environment);
     let checks_graphs = options.check_graphs || environment.checks_graphs();
+    let checks_order = options.check_order || environment.checks_order();
     unknown_variable::tell(&environment);
     let driver = search(options, environment)?;
     if checks_graphs {
         driver.check_graphs();
+    }
+    if checks_order {
+        driver.check_order();
     }
     Ok(driver)
 }

@@ -36,6 +36,7 @@ pub(super) struct Core {
     library: Option<Library>,
     /// Whether graphs are checked at each launch.
     checks_graphs: AtomicBool,
+    checks_order: AtomicBool,
 }
 
 /// The variants for the per-thread default stream.
@@ -63,6 +64,7 @@ impl Core {
             per_thread: OnceLock::new(),
             library: resolver.library,
             checks_graphs: AtomicBool::new(false),
+            checks_order: AtomicBool::new(false),
         };
         if core.getter == GetterKind::Custom {
             // A caller's getter is called while the driver is being opened, never later.
@@ -177,6 +179,16 @@ impl Driver {
     #[must_use]
     pub fn checks_graphs(&self) -> bool {
         self.core.checks_graphs.load(Ordering::Relaxed)
+    }
+
+    /// Whether what nothing orders is named in the log ([`OpenOptions::check_order`]).
+    #[must_use]
+    pub fn checks_order(&self) -> bool {
+        self.core.checks_order.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn check_order(&self) {
+        self.core.checks_order.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn check_graphs(&self) {

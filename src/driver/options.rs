@@ -56,12 +56,13 @@ pub struct OpenOptions {
     pub(super) environment: bool,
     pub(super) getter: Option<CustomGetter>,
     pub(super) check_graphs: bool,
+    pub(super) check_order: bool,
 }
 
 impl OpenOptions {
     /// The defaults: what `CUSHIM_DRIVER` says, else [`Choice::Auto`].
     pub const fn new() -> Self {
-        Self { choice: None, environment: true, getter: None, check_graphs: false }
+        Self { choice: None, environment: true, getter: None, check_graphs: false, check_order: false }
     }
 
     /// Opens this driver whatever `CUSHIM_DRIVER` says. If it cannot be opened, that is the error: no other is tried.
@@ -95,6 +96,14 @@ impl OpenOptions {
     /// it. Of graphs that are instantiated from now on, by whoever opened the driver: it costs a call for each address.
     pub const fn check_graphs(mut self, check: bool) -> Self {
         self.check_graphs = check;
+        self
+    }
+
+    /// Whether the log names operations in streams, and nodes of a graph when it is instantiated, that touch the same memory without an
+    /// order, as `CUSHIM_CHECK=order` asks for it. Of streams and graphs that are made from now on, by whoever opened the driver: it costs a
+    /// call of the driver for each address.
+    pub const fn check_order(mut self, check: bool) -> Self {
+        self.check_order = check;
         self
     }
 

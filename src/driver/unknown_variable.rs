@@ -17,6 +17,8 @@ const VARIABLES: &[&str] = &[
     "CUSHIM_CACHE",
     "CUSHIM_CACHE_SIZE",
 ];
+/// What can be checked. An empty word asks for nothing.
+const CHECKS: [&str; 3] = ["graphs", "order", ""];
 /// What the project's own tests and scripts read.
 const OF_THE_PROJECT: &[&str] =
     &["CUSHIM_DEBIAN_MIRROR", "CUSHIM_LOOM_SHORT", "CUSHIM_MATRIX", "CUSHIM_REFRESH"];
@@ -32,9 +34,9 @@ pub(super) fn tell(environment: &Environment) {
         let known = VARIABLES.join(", ");
         tell_once(format!("{name} is no variable of cushim's, and has no effect; there are {known}"));
     }
-    for word in environment.checks().filter(|word| !word.is_empty() && word != "graphs") {
+    for word in environment.checks().filter(|word| !CHECKS.contains(&word.as_str())) {
         tell_once(format!(
-            "{CHECK_VARIABLE} asks for \"{word}\", which has no effect; there is only \"graphs\""
+            "{CHECK_VARIABLE} asks for \"{word}\", which has no effect; there are \"graphs\" and \"order\""
         ));
     }
 }

@@ -2,6 +2,8 @@
 
 use super::Event;
 use super::awaited::{self, NoneLaunched};
+use crate::check;
+use crate::driver::calls::event::RawEvent;
 use crate::object::error::{Error, Status};
 use crate::object::slot::{Exposed, Locked, Slot};
 use std::sync::Arc;
@@ -22,6 +24,9 @@ const PLACE: u8 = 16;
 /// A node of a graph waits for it.
 const AWAITED: u8 = 32;
 
+/// Somebody wants to know what nothing orders: who waits for it says so.
+const CHECKED: u8 = 64;
+
 /// In which capture an event was recorded last.
 pub(super) struct Mark {
     state: AtomicU8,
@@ -30,9 +35,10 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// `is_shared`: whether others have the native event, too.
-    pub(super) fn new(is_shared: bool) -> Self {
-        Self { state: AtomicU8::new(if is_shared { OTHERS } else { 0 }), capture: Slot::new() }
+    /// `is_shared`: whether others have the native event, too; `is_checked`: whether who waits for it says so.
+    pub(super) fn new(is_shared: bool, is_checked: bool) -> Self {
+        let state = if is_shared { OTHERS } else { 0 } | if is_checked { CHECKED } else { 0 };
+        Self { state: AtomicU8::new(state), capture: Slot::new() }
     }
 
     #[inline]
@@ -202,6 +208,38 @@ impl Event {
     /// it since.
     pub(crate) fn may_be_recorded_since(&self) -> bool {
         self.is_in_graph() && self.0.mark.capture.value().is_none_or(|capture| capture.is_over())
+    }
+
+    /// Whether who asks for it, or waits for it, has to look at more than that.
+    #[inline]
+    pub(super) fn may_be_no_work(&self) -> bool {
+        self.has(OURS | THEIRS | CHECKED)
+    }
+
+    /// As [`query`](Event::query), for one that a capture may have recorded, or whose order is checked.
+    #[cold]
+    pub(super) fn query_asking(&self) -> Result<bool, Error> {
+        self.check_not_captured()?;
+        let is_done = self.here(RawEvent::query)?;
+        if is_done {
+            self.tell_waited_for();
+        }
+        Ok(is_done)
+    }
+
+    /// The same for [`synchronize`](Event::synchronize).
+    #[cold]
+    pub(super) fn synchronize_asking(&self) -> Result<(), Error> {
+        self.check_not_captured()?;
+        self.here(RawEvent::synchronize)?;
+        self.tell_waited_for();
+        Ok(())
+    }
+
+    fn tell_waited_for(&self) {
+        if self.has(CHECKED) {
+            check::waited_for_event(self.raw().handle().addr(), self.may_be_recorded_by_others());
+        }
     }
 
     /// Refuses to ask whether a captured event is done: the driver would invalidate the capture.

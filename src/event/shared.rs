@@ -76,7 +76,7 @@ impl Event {
             imported: true,
             flags: AtomicU32::new(flags(&options)),
             recorded: AtomicBool::new(true),
-            mark: Mark::new(true),
+            mark: Mark::new(true, false),
             listed: AtomicBool::new(false),
             native: Native::new(context.clone(), raw, Ownership::Owned),
         })))

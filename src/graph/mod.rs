@@ -87,6 +87,7 @@ mod names;
 mod node;
 mod node_name;
 mod object;
+mod ordered;
 mod outline;
 mod owner;
 mod pages;

@@ -17,6 +17,11 @@ impl ThreadId {
         }
         Self(OWN.get())
     }
+
+    /// The number that no other thread has.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
 }
 
 /// Starts a thread that nobody waits for; false where the system refuses.

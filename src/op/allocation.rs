@@ -2,6 +2,7 @@
 
 use super::node::NodeType;
 use super::{Captured, Operation, Traits};
+use crate::check::{Access, Deeds, Touch, Use};
 use crate::context::Context;
 use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::calls::memory::pool::RawPool;
@@ -68,6 +69,19 @@ impl Operation for Allocate<'_> {
         })
     }
 
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        Deeds::new(format!("allocation of {} bytes", self.bytes))
+    }
+
+    #[cold]
+    fn deeds_of(&self, output: &DevicePointer) -> Option<Deeds> {
+        let mut deeds = Deeds::new("");
+        let (access, usage) = (Access::Writes, Use::Allocated);
+        deeds.touch(Touch { address: output.0, bytes: Some(self.bytes as u64), access, usage, name: None });
+        Some(deeds)
+    }
+
     fn captured(&mut self) -> Captured<'_> {
         match self.pool {
             _ if self.bytes == 0 => Captured::Nothing,
@@ -122,6 +136,14 @@ impl Operation for Free {
             explain_pools(&mut failure, context);
             failure
         })
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let mut deeds = Deeds::new("free");
+        let (access, usage) = (Access::Writes, Use::Freed);
+        deeds.touch(Touch { address: self.pointer.0, bytes: None, access, usage, name: None });
+        deeds
     }
 
     fn captured(&mut self) -> Captured<'_> {

@@ -5,6 +5,7 @@ use super::Side;
 use super::endpoint::check_context;
 use super::operand::{ConditionOperand, Held, check_operand};
 use super::reach::{self, Sink};
+use crate::check::{Deeds, Touch};
 use crate::context::Context;
 use crate::driver::calls::kernel::launch::Plain;
 use crate::kernel::{Kernel, Parameter};
@@ -364,6 +365,22 @@ impl<'a> Arguments<'a> {
             return Err(self.misfit(kernel, kernel.layout().unwrap_or_default()));
         }
         self.check_objects(at)
+    }
+
+    /// Has it be known which memory the kernel gets: every argument of eight bytes may be an address.
+    #[cold]
+    pub(super) fn touch(&self, kernel: Option<&str>, deeds: &mut Deeds) {
+        for (index, (address, size)) in self.addresses.iter().zip(&self.sizes).enumerate() {
+            if *size as usize != size_of::<u64>() || address.is_null() {
+                continue;
+            }
+            // SAFETY: the argument has as many bytes, which are the caller's, or stand here.
+            let value = unsafe { address.cast::<u64>().read_unaligned() };
+            let mut touch = Touch::argument(self.first + index, value, kernel);
+            let held = self.objects().iter().find(|(of, _)| *of as usize == index);
+            touch.name = held.map(|(_, held)| held.operand().to_string());
+            deeds.touch(touch);
+        }
     }
 
     /// Refuses objects that are not there any more.

@@ -5,6 +5,7 @@ use super::refusal::End;
 use super::region::Checked as CheckedRegion;
 use super::region::Strides;
 use super::{Captured, Endpoint, Extent, Operation, Side, Synchronous, Traits, copy_3d, refusal};
+use crate::check::{Access, Deeds, Use};
 use crate::context::Context;
 use crate::driver::CallError;
 use crate::driver::calls::memory::copy::{self as calls, Direction, RawRange, RawRegion};
@@ -68,6 +69,13 @@ impl<'a> Copy<'a> {
     #[cold]
     pub(super) fn refused_in_capture(&self, failure: Error, at: &Context) -> Error {
         refusal::of_captured_copy(failure, at, &self.to, &self.from)
+    }
+
+    /// Has it be known which memory it touches.
+    #[cold]
+    pub(super) fn touch(&self, deeds: &mut Deeds) {
+        self.from.touch(self.bytes as u64, Access::Reads, Use::Source, deeds);
+        self.to.touch(self.bytes as u64, Access::Writes, Use::Destination, deeds);
     }
 
     #[cold]
@@ -142,6 +150,13 @@ impl Operation for Copy<'_> {
             }
         }
         .map_err(|error: CallError| self.refused(context.failed(error, stream), context))
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let mut deeds = Deeds::new(format!("copy of {} bytes", self.bytes));
+        self.touch(&mut deeds);
+        deeds
     }
 
     fn take_owners(&mut self) -> Vec<Owner> {

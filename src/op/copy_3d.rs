@@ -4,6 +4,7 @@ use super::peers::Peers;
 use super::refusal::End;
 use super::region::Checked as CheckedRegion;
 use super::{Captured, Endpoint, Extent, Operation, Region, Side, Synchronous, Traits, refusal};
+use crate::check::{Access, Deeds, Use};
 use crate::context::Context;
 use crate::driver::calls::memory::copy::{self as calls, RawRegion};
 use crate::driver::sys::{
@@ -101,6 +102,18 @@ impl Operation for Copy3d<'_> {
         // SAFETY: the caller vouches for both regions; the stream is alive.
         unsafe { calls::region(context.table(), &checked.raw, stream.raw()) }
             .map_err(|error| self.refused(context.failed(error, stream), context))
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let Extent { width, height, depth } = self.extent;
+        let mut deeds = Deeds::new(match depth {
+            0 | 1 => format!("copy of {height} rows of {width} bytes"),
+            _ => format!("copy of {depth} slices of {height} rows of {width} bytes"),
+        });
+        self.from.touch(self.extent, Access::Reads, Use::Source, &mut deeds);
+        self.to.touch(self.extent, Access::Writes, Use::Destination, &mut deeds);
+        deeds
     }
 
     fn take_owners(&mut self) -> Vec<Owner> {

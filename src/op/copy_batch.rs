@@ -2,6 +2,7 @@
 
 use super::batch::{self, BatchOptions, PerItem, Refusal};
 use super::{Copy, Operation, Traits, invalid, refusal};
+use crate::check::Deeds;
 use crate::context::Context;
 use crate::driver::calls::memory::batch_copy as calls;
 use crate::driver::sys;
@@ -272,6 +273,13 @@ impl Operation for CopyBatch<'_, '_> {
                 _ => self.enqueue_many(stream),
             }
         }
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let mut deeds = Deeds::new(format!("batch of {} copies", self.copies.len()));
+        self.copies.iter().for_each(|copy| copy.touch(&mut deeds));
+        deeds
     }
 
     fn take_owners(&mut self) -> Vec<Owner> {

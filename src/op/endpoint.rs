@@ -2,6 +2,7 @@
 
 use super::operand::{Held, check_operand};
 use super::{invalid, reach};
+use crate::check::{Access, Deeds, Touch, Use};
 use crate::context::Context;
 use crate::driver::sys;
 use crate::object::callback::Owner;
@@ -267,6 +268,14 @@ impl<'a> Endpoint<'a> {
     #[inline]
     pub(super) fn held(&self) -> Option<&Held<'a>> {
         self.hold.as_ref()
+    }
+
+    /// Has it be known that so many bytes of it are touched. Arrays have no addresses.
+    #[cold]
+    pub(super) fn touch(&self, bytes: u64, access: Access, usage: Use, deeds: &mut Deeds) {
+        let Some(address) = self.side.address().filter(|_| bytes > 0) else { return };
+        let name = self.hold.as_ref().map(|hold| hold.operand().to_string());
+        deeds.touch(Touch { address, bytes: Some(bytes), access, usage, name });
     }
 
     /// Whether something has to be kept alive for it.

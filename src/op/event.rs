@@ -1,6 +1,7 @@
 //! Records of events, and waiting for them.
 
 use super::{Captured, Operation, Traits, capture};
+use crate::check::{Deed, Deeds};
 use crate::context::Context;
 use crate::driver::CallError;
 use crate::driver::calls::graph::capture::ends_alone;
@@ -66,6 +67,13 @@ impl Operation for Record<'_> {
         // Another thread may have begun to capture the stream, or have captured a record, meanwhile: which of the two came last nobody
         // can tell.
         if event.may_have_been_captured() || stream.is_taken() { again(event, stream) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let mut deeds = Deeds::new("record");
+        deeds.push(Deed::Records(self.0.raw().handle().addr()));
+        deeds
     }
 
     fn captured(&mut self) -> Captured<'_> {
@@ -257,6 +265,16 @@ impl Operation for Wait<'_> {
         wait(event, stream)?;
         // Another thread may have captured a record meanwhile.
         if event.may_have_been_captured() { capture::may_have_joined(stream) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let (mut deeds, event) = (Deeds::new("wait"), self.0.event);
+        deeds.push(match event.may_be_recorded_by_others() {
+            true => Deed::WaitsForOthers,
+            false => Deed::Waits(event.raw().handle().addr()),
+        });
+        deeds
     }
 
     fn captured(&mut self) -> Captured<'_> {

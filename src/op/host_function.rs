@@ -4,6 +4,7 @@
 use super::node::CFunction;
 use super::node::{Repeatable, call_again};
 use super::{Captured, Operation, Traits};
+use crate::check::{Deed, Deeds};
 use crate::context::Context;
 use crate::driver::calls::host_function as calls;
 #[cfg(feature = "capi")]
@@ -130,6 +131,14 @@ impl Operation for HostFunction {
             self.owner.set(owner);
             error
         })
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let mut deeds = Deeds::new("host function");
+        deeds.push(Deed::IsSeen);
+        deeds.push(Deed::MayWait);
+        deeds
     }
 
     fn captured(&mut self) -> Captured<'_> {

@@ -4,6 +4,7 @@ use super::arguments::packed;
 use super::event::{check_event, stands_for_work};
 use super::reach::Sink;
 use super::{Arguments, Captured, Operation, Traits};
+use crate::check::{Deed, Deeds, Touch};
 use crate::context::Context;
 use crate::driver::calls::kernel::launch::{self as calls, RawArguments, RawAttributes};
 use crate::event::Event;
@@ -169,6 +170,28 @@ impl Operation for Launch<'_, '_> {
             stands_for_work(trigger.event);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let mut deeds = Deeds::new(self.kernel.to_string());
+        let name = Some(self.kernel.name());
+        match &self.arguments {
+            LaunchArguments::Each(arguments) => arguments.touch(name, &mut deeds),
+            LaunchArguments::Packed(block) => {
+                let layout = self.kernel.layout().unwrap_or_default().iter().enumerate();
+                for (index, parameter) in layout.filter(|(_, parameter)| parameter.size == size_of::<u64>()) {
+                    let bytes = block.get(parameter.offset..parameter.offset + parameter.size);
+                    if let Some(bytes) = bytes.and_then(|bytes| <[u8; 8]>::try_from(bytes).ok()) {
+                        deeds.touch(Touch::argument(index, u64::from_ne_bytes(bytes), name));
+                    }
+                }
+            }
+        }
+        if let Some(trigger) = &self.config.programmatic_event {
+            deeds.push(Deed::Records(trigger.event.raw().handle().addr()));
+        }
+        deeds
     }
 
     fn take_owners(&mut self) -> Vec<Owner> {

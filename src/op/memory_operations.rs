@@ -3,6 +3,7 @@
 use super::endpoint::Endpoint;
 use super::refusal::{self, End};
 use super::{Captured, Operation, Side, Traits, invalid};
+use crate::check::{Deed, Deeds};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::driver::calls::memory::operations as calls;
@@ -146,6 +147,19 @@ impl MemoryOperation<'_> {
     }
 }
 
+/// Values are for order: who waits for one may wait for anything, and who writes one may be waited for.
+#[cold]
+pub(super) fn order_by_value(raw: &CUstreamBatchMemOpParams, deeds: &mut Deeds) {
+    // SAFETY: every member begins with the number that says which one is meant.
+    match unsafe { raw.operation } {
+        sys::CU_STREAM_MEM_OP_WAIT_VALUE_32 | sys::CU_STREAM_MEM_OP_WAIT_VALUE_64 => {
+            deeds.push(Deed::MayWait)
+        }
+        sys::CU_STREAM_MEM_OP_BARRIER | sys::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES => {}
+        _ => deeds.push(Deed::IsSeen),
+    }
+}
+
 /// Which of these addresses no value can be written to and waited for at, on driver branch 580 (measured); empty if they are not why the
 /// driver refuses. What the driver says of memory of a graph depends on whether it is mapped, so the caller tells which that is.
 #[cold]
@@ -202,6 +216,20 @@ impl Operation for MemoryOperations<'_, '_> {
             }
             failure
         })
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let mut deeds = Deeds::new(match self.0.len() {
+            1 => "memory operation".to_owned(),
+            more => format!("{more} memory operations"),
+        });
+        self.0.iter().for_each(|operation| match operation.action {
+            MemoryAction::Wait32 | MemoryAction::Wait64 => deeds.push(Deed::MayWait),
+            MemoryAction::Write32 | MemoryAction::Write64 => deeds.push(Deed::IsSeen),
+            MemoryAction::FlushRemoteWrites | MemoryAction::Barrier => {}
+        });
+        deeds
     }
 
     fn take_owners(&mut self) -> Vec<Owner> {

@@ -1,6 +1,7 @@
 //! Memsets: one value, repeated over a range or a rectangle of memory.
 
 use super::{Captured, Endpoint, Operation, Side, Synchronous, Traits, check_range, invalid, refusal};
+use crate::check::{Access, Deeds, Use};
 use crate::context::Context;
 use crate::driver::calls::memory::fill::{self as calls, RawValue, Rows};
 use crate::object::callback::Owner;
@@ -169,6 +170,14 @@ impl Operation for Memset<'_> {
         // SAFETY: the caller vouches for the memory; the stream is alive.
         unsafe { calls::rows(stream.raw().table(), self.value.raw(), &rows, stream.raw()) }
             .map_err(|error| self.refused(context.failed(error, stream), context))
+    }
+
+    #[cold]
+    fn deeds(&self) -> Deeds {
+        let bytes = if self.width == 0 || self.height == 0 { 0 } else { self.bytes().unwrap_or(0) };
+        let mut deeds = Deeds::new(format!("memset of {bytes} bytes"));
+        self.at.touch(bytes as u64, Access::Writes, Use::Memset, &mut deeds);
+        deeds
     }
 
     fn take_owners(&mut self) -> Vec<Owner> {

@@ -91,6 +91,7 @@ pub use node::allocation::{Empty, GraphAllocation};
 pub(crate) use operand::{ConditionOperand, Held, Operand, any_asleep, check_operand, one_awoke, one_sleeps};
 pub use region::{Extent, Region};
 
+use crate::check::{self, Deeds};
 use crate::context::Context;
 use crate::event::Event;
 use crate::object::callback::Owner;
@@ -190,6 +191,19 @@ pub trait Operation: sealed::Sealed {
         unsafe { self.enqueue(checked, stream) }
     }
 
+    /// What it does with memory, and with the order of streams, as far as it is known; for `CUSHIM_CHECK=order`.
+    #[doc(hidden)]
+    fn deeds(&self) -> Deeds {
+        Deeds::default()
+    }
+
+    /// The same of what it yields.
+    #[doc(hidden)]
+    fn deeds_of(&self, output: &Self::Output) -> Option<Deeds> {
+        let _ = output;
+        None
+    }
+
     /// Takes the owners out of the operation: the sink releases them when it is done.
     fn take_owners(&mut self) -> Vec<Owner> {
         Vec::new()
@@ -254,9 +268,30 @@ impl Stream {
         unsafe {
             match capture::enqueue(self, operation)? {
                 Some(output) => Ok(output),
+                None if self.is_order_checked() => self.enqueue_checked(operation),
                 None => self.enqueue_to_run(operation),
             }
         }
+    }
+
+    /// As [`enqueue`](Self::enqueue), for a stream that is not under capture, where somebody wants to know what nothing orders.
+    ///
+    /// # Safety
+    /// As for [`enqueue`](Self::enqueue).
+    #[cold]
+    unsafe fn enqueue_checked<O: Operation + ?Sized>(&self, operation: &mut O) -> Result<O::Output, Error> {
+        // The driver no longer tells of memory that it has freed.
+        let (mut deeds, who) = (operation.deeds().look_up(self.driver()), self.who());
+        // SAFETY: as the caller vouches.
+        let output = unsafe { self.enqueue_to_run(operation) }?;
+        if let Some(more) = operation.deeds_of(&output) {
+            deeds.add(self.driver(), more);
+        }
+        // A wait for a place in a capture makes the stream part of that.
+        if !self.is_taken() {
+            check::did(who, deeds);
+        }
+        Ok(output)
     }
 
     /// As [`enqueue`](Self::enqueue), for a stream that is not under capture.
@@ -344,10 +379,14 @@ impl Context {
     pub unsafe fn run<O: Synchronous + ?Sized>(&self, operation: &mut O) -> Result<O::Output, Error> {
         self.check_legacy()?;
         let checked = operation.check(self)?;
+        let deeds = self.driver().checks_order().then(|| operation.deeds().look_up(self.driver()));
         let current = self.enter()?;
         // SAFETY: checked with this context, which is current; the caller vouches for the rest.
         let output = unsafe { operation.run(checked, self) }?;
         drop(current);
+        if let Some(deeds) = deeds {
+            Stream::legacy(self).was_waited_for_after(deeds);
+        }
         drop(operation.take_owners());
         Ok(output)
     }

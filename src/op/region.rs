@@ -2,6 +2,7 @@
 
 use super::endpoint::Side;
 use super::{Endpoint, invalid};
+use crate::check::{Access, Deeds, Use};
 use crate::context::Context;
 use crate::object::error::Error;
 
@@ -83,6 +84,12 @@ impl<'a> Region<'a> {
     /// Bytes from the start of the memory to the end of the box; `None` if the numbers make no sense.
     pub(crate) fn span(&self, extent: Extent) -> Option<usize> {
         if extent.is_empty() { Some(0) } else { self.strides("region", extent).ok()?.bytes(extent) }
+    }
+
+    /// Has it be known that a box of it is touched, with what is between its rows.
+    #[cold]
+    pub(super) fn touch(&self, extent: Extent, access: Access, usage: Use, deeds: &mut Deeds) {
+        self.at.touch(self.span(extent).unwrap_or(0) as u64, access, usage, deeds);
     }
 
     fn strides(&self, end: &str, extent: Extent) -> Result<Strides, Error> {

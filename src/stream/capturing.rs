@@ -1,6 +1,7 @@
 //! Whether a stream may be under capture: known without asking the driver, where only this library can begin a capture of it.
 
 use super::{Stream, StreamKind};
+use crate::check;
 use crate::context::OwnEvent;
 use crate::driver::CallError;
 use crate::driver::calls::context::Current;
@@ -21,6 +22,9 @@ const OF_BUILDER: u8 = 4;
 /// A capture of this library's has the stream, or had it.
 const HAS_BEEN: u8 = 8;
 
+/// Somebody wants to know what nothing orders: each operation tells what it does.
+const CHECKED: u8 = 16;
+
 /// What is known of captures of a stream.
 pub(super) struct Capturing {
     state: AtomicU8,
@@ -29,9 +33,10 @@ pub(super) struct Capturing {
 }
 
 impl Capturing {
-    /// `is_shared`: whether others have the native stream, too.
-    pub(super) fn new(is_shared: bool) -> Self {
-        Self { state: AtomicU8::new(if is_shared { ASK } else { 0 }), capture: Slot::new() }
+    /// `is_shared`: whether others have the native stream, too; `is_checked`: whether operations tell what they do.
+    pub(super) fn new(is_shared: bool, is_checked: bool) -> Self {
+        let state = if is_shared { ASK } else { 0 } | if is_checked { CHECKED } else { 0 };
+        Self { state: AtomicU8::new(state), capture: Slot::new() }
     }
 
     /// Whether a capture of this library's has the stream, or had it.
@@ -62,10 +67,16 @@ pub(crate) enum CapturedBy<T> {
 }
 
 impl Stream {
-    /// Whether the stream may be under capture: if not, nobody need be asked.
+    /// Whether the stream may be under capture, or what it does is checked: if not, nobody need be asked.
     #[inline]
     pub(crate) fn may_be_capturing(&self) -> bool {
         self.0.capturing.state.load(Relaxed) & !HAS_BEEN != 0
+    }
+
+    /// Whether operations tell what they do.
+    #[inline]
+    pub(crate) fn is_order_checked(&self) -> bool {
+        self.0.capturing.state.load(Relaxed) & CHECKED != 0
     }
 
     /// Whether a capture of this library's has it, or is about to.
@@ -121,6 +132,9 @@ impl Stream {
     pub(crate) fn may_be_captured_by_others(&self) {
         if self.0.capturing.state.load(Relaxed) & ASK == 0 {
             self.0.capturing.state.fetch_or(ASK, Relaxed);
+            if self.is_order_checked() {
+                check::is_shared(self.key());
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use crate::driver::sys;
 use crate::graph::ids::GraphId;
 use crate::graph::instance::Instance;
 use crate::graph::{
-    Graph, GraphKind, Node, conditional, refusal, relations, restriction, setters, updatable,
+    Graph, GraphKind, Node, conditional, ordered, refusal, relations, restriction, setters, updatable,
 };
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
@@ -207,6 +207,9 @@ impl Graph {
         let has_limits = state.allocating > 0
             || state.has_conditions()
             || made.is_err() && updatable::find(tree, &state).is_some();
+        if made.is_ok() {
+            ordered::tell(tree, &state);
+        }
         state.execs.retain(|exec| exec.strong_count() > 0);
         let live = if has_limits { state.execs.len() } else { 0 };
         let held = Held::of(tree, &state, given);

@@ -195,7 +195,7 @@ impl Exec {
             launches,
             unreleased: Leaving::default(),
             broken: None,
-            watched: tree.driver().checks_graphs().then(Watched::default),
+            watched: Watched::asked_for(tree.driver()),
         };
         let header = Header::new::<ExecObject>();
         let exec = Self(Arc::new(ExecObject {
@@ -265,9 +265,10 @@ impl Exec {
         stream.same_driver(self.driver(), self)?;
         let _current = stream.enter_uncaptured(NOT_CAPTURED)?;
         let mut state = self.0.state.lock();
-        if state.watched.is_some() {
-            self.check_watched(&state)?;
-        }
+        let deeds = match state.watched.is_some() {
+            true => self.check_watched(&state, stream)?,
+            false => None,
+        };
         self.check_used(&mut state)?;
         let mut before = None;
         let launched = {
@@ -313,6 +314,9 @@ impl Exec {
         };
         drop(state);
         drop(before); // outside of the lock
+        if let (Some(deeds), Ok(())) = (deeds, &launched) {
+            self.tell_launched(deeds);
+        }
         launched.map_err(|error| self.refused_launch(error, stream))
     }
 

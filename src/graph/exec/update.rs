@@ -7,7 +7,7 @@ use crate::driver::sys;
 use crate::graph::contents::Contents;
 use crate::graph::definition::{self, Tree};
 use crate::graph::ids::GraphId;
-use crate::graph::{Graph, Node, conditional, refusal, relations, updatable};
+use crate::graph::{Graph, Node, conditional, ordered, refusal, relations, updatable};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use parking_lot::MutexGuard;
@@ -179,6 +179,7 @@ impl Exec {
             );
             return Err(UpdateFailure { error, reason, node, other });
         }
+        ordered::tell(tree, &source);
         let held = Held::of(tree, &source, given);
         let there = source.contents.clone();
         let (contents, untold) = match self.taken_over(&state.contents, tree, source) {

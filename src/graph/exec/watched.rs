@@ -17,6 +17,8 @@ use crate::pointer::{DevicePointer, PointerAttributes};
 #[derive(Default)]
 pub(super) struct Watched {
     pub(super) nodes: ByNode<Watch>,
+    /// Whether launches are refused where it is not, and not only told what they touch.
+    pub(super) is_refusing: bool,
 }
 
 /// The memory that one node uses.
@@ -88,6 +90,12 @@ impl Watch {
 }
 
 impl Watched {
+    /// If somebody wants to know of memory that is gone, or of what nothing orders.
+    pub(super) fn asked_for(driver: &Driver) -> Option<Self> {
+        let is_refusing = driver.checks_graphs();
+        (is_refusing || driver.checks_order()).then(|| Self { is_refusing, ..Self::default() })
+    }
+
     /// A node has these parameters from now on.
     pub(super) fn note(
         &mut self,

@@ -2,9 +2,12 @@
 
 use super::watched::{Watch, Watched};
 use super::{Exec, State};
+use crate::check::{self, Deeds, LookedUp, Who};
+use crate::driver::calls::graph::exec::RawExec;
 use crate::graph::definition::{self};
 use crate::graph::ids::NodeId;
 use crate::object::error::{Error, Status};
+use crate::stream::Stream;
 
 impl Exec {
     /// Asks for the memory of these nodes, if anybody wants to know.
@@ -23,7 +26,8 @@ impl Exec {
     #[cold]
     fn watch_each(&self, state: &mut State, tree: &definition::State, nodes: impl Iterator<Item = NodeId>) {
         let Some(mut watched) = state.watched.take() else { return };
-        for id in nodes {
+        let is_refusing = watched.is_refusing;
+        for id in nodes.filter(|_| is_refusing) {
             let context = self.context_of(state, id);
             let at = context.unwrap_or_else(|| self.0.tree.context().clone());
             let noted = self.now(state, tree, id, |now| watched.note(&self.0.tree, tree, id, now, at));
@@ -37,10 +41,14 @@ impl Exec {
     /// The same for all nodes.
     pub(super) fn watch_all(&self, state: &mut State) {
         let Some(mut watched) = state.watched.take() else { return };
+        if !watched.is_refusing {
+            state.watched = Some(watched);
+            return;
+        }
         let tree = self.0.tree.lock();
         // Nobody can tell any more what its nodes use.
         if tree.root().is_none() {
-            state.watched = Some(Watched::default());
+            state.watched = Some(Watched { is_refusing: true, ..Watched::default() });
             return;
         }
         // Nor what those do that the definition has no more, where another graph was taken over.
@@ -51,10 +59,22 @@ impl Exec {
         self.watch(state, &tree, nodes.into_iter());
     }
 
-    /// Refuses a launch that would use memory which is not there any more, or out of the kernel's reach.
+    /// Refuses a launch that would use memory which is not there any more, or out of the kernel's reach. Answers with what the launch does, if
+    /// somebody wants to know what nothing orders.
     #[cold]
-    pub(super) fn check_watched(&self, state: &State) -> Result<(), Error> {
-        let Some(watched) = &state.watched else { return Ok(()) };
+    pub(super) fn check_watched(
+        &self,
+        state: &State,
+        stream: &Stream,
+    ) -> Result<Option<(Who, LookedUp)>, Error> {
+        if let Some(watched) = state.watched.as_ref().filter(|watched| watched.is_refusing) {
+            self.check_there(state, watched)?;
+        }
+        // The stream is asked before the launch: others may capture it afterwards, and asking would invalidate that.
+        Ok(self.driver().checks_order().then(|| (stream.who(), self.deeds(state))))
+    }
+
+    fn check_there(&self, state: &State, watched: &Watched) -> Result<(), Error> {
         let mut all: Vec<_> = watched.nodes.iter().collect();
         all.sort_unstable_by_key(|(_, watch)| watch.number);
         for (id, watch) in all {
@@ -70,6 +90,31 @@ impl Exec {
             return Err(failure);
         }
         Ok(())
+    }
+
+    /// What all nodes do that take part in launches, as far as it is known.
+    #[cold]
+    fn deeds(&self, state: &State) -> LookedUp {
+        let (tree, mut deeds) = (self.0.tree.lock(), Deeds::new(self.to_string()));
+        let raw = state.raw.as_ref().filter(|_| tree.root().is_some());
+        for (id, record) in state.contents.iter() {
+            let native = tree.find_number(id, record.number).map(|_| tree.node(id).native);
+            // SAFETY: the instance has the node, which the lock keeps.
+            let is_enabled =
+                |raw: &RawExec| native.is_none_or(|native| unsafe { raw.is_enabled(native) }.unwrap_or(true));
+            if raw.is_some_and(is_enabled) {
+                let told = self.now_of(id, record, &tree, |parameters| parameters.deeds(&mut deeds));
+                drop(told);
+            }
+        }
+        deeds.look_up(self.driver())
+    }
+
+    /// A launch has done this.
+    #[cold]
+    pub(super) fn tell_launched(&self, (who, deeds): (Who, LookedUp)) {
+        let exec = std::sync::Arc::as_ptr(&self.0).addr();
+        check::launched(who, exec, deeds);
     }
 
     /// Whether the node takes part in launches, as far as the driver can be asked: not if the definition has no nodes any more.

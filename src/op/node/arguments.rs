@@ -350,6 +350,12 @@ impl KeptArguments {
         object.downcast().ok()
     }
 
+    /// What the program calls the object of which one is the address.
+    pub(super) fn object_name(&self, index: usize) -> Option<String> {
+        let (_, object) = self.named().find(|(of, _)| *of as usize == index)?;
+        object.upgrade().map(|object| object.to_string())
+    }
+
     /// Puts one object in place of another, from the same offset on; answers with the arguments that it changed.
     #[inline]
     pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Vec<u32>) {

@@ -43,6 +43,11 @@ impl KeptMemory {
         object.downcast().ok()
     }
 
+    /// What the program calls the object whose memory it is, if that is still there.
+    pub(super) fn name(&self) -> Option<String> {
+        self.object.as_ref()?.upgrade().map(|object| object.to_string())
+    }
+
     /// Puts one object in place of another; answers whether it did.
     pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>) -> bool {
         let is_from = self.object.as_ref().is_some_and(|object| rebinding.is_from(object));

@@ -36,7 +36,7 @@
 // | `attributes` | changes of the attributes of launches |
 // | `change`, `rebind` | changes of nodes; one object in place of another |
 // | `memory_operations` | waits for values in memory, and writes of them |
-// | `uses` | the addresses that a node uses |
+// | `touches` | the addresses that a node uses |
 
 pub(crate) mod allocation;
 mod arguments;
@@ -52,7 +52,7 @@ mod memory_operations;
 mod memset;
 mod rebind;
 mod summary;
-mod uses;
+mod touches;
 
 pub use allocation::AllocationParameters;
 pub use arguments::KeptArguments;
@@ -70,7 +70,7 @@ pub use memory::KeptMemory;
 pub use memory_operations::MemoryOperationsParameters;
 pub use memset::MemsetParameters;
 pub(crate) use rebind::{Rebinding, key};
-pub(crate) use uses::Use;
+pub(crate) use touches::Use;
 
 use super::{Arguments, ConditionOperand, Traits};
 use crate::context::Context;
