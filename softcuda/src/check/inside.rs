@@ -12,6 +12,8 @@ pub(crate) enum Apart {
     Block,
     Cluster,
     Grid,
+    /// One has begun a copy, and has not waited for it.
+    Copy,
 }
 
 /// What both use.
@@ -65,6 +67,7 @@ impl Apart {
             Self::Block => "two threads of one block",
             Self::Cluster => "two blocks of one cluster",
             Self::Grid => "two blocks",
+            Self::Copy => "a thread and an asynchronous copy",
         }
     }
 
@@ -74,12 +77,17 @@ impl Apart {
             Self::Warp => "__syncwarp() (bar.warp.sync) between the two, or a barrier of the block",
             Self::Block => "__syncthreads() (bar.sync) between the two",
             Self::Cluster => "the cluster's barrier between the two: cluster.sync() (barrier.cluster)",
+            Self::Copy => {
+                "cp.async.wait_group or cp.async.wait_all (__pipeline_wait_prior()) by the thread that has begun the copy, and then \
+                 __syncthreads() (bar.sync) if another thread uses the bytes"
+            }
             Self::Grid => {
                 "two launches, or a cooperative launch with grid.sync() between the two; or the first tells that it is done, \
                  __threadfence() and then an atomic operation, and the second reads that before"
             }
         };
         match are_atomic {
+            _ if self == Self::Copy => barrier.to_owned(),
             [true, false] => format!("{barrier}; or let the second be atomic, too"),
             [false, true] => format!("{barrier}; or let the first be atomic, too"),
             _ => barrier.to_owned(),

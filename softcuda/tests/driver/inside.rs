@@ -450,6 +450,64 @@ WAIT:
     });
 }
 
+/// A copy whose thread comes to a barrier, and has not waited for it.
+#[test]
+fn an_asynchronous_copy_that_is_not_waited_for() {
+    let words = [
+        "a thread and an asynchronous copy of kernel kernel",
+        "one writes them, the other one reads them",
+        "cp.async.ca.shared.global",
+        "ld.shared.u32",
+        "cp.async.wait_group or cp.async.wait_all",
+    ];
+    planted("an_asynchronous_copy_that_is_not_waited_for", &words, |p| {
+        let body = "
+    cp.async.ca.shared.global [%mine], [%at], 4;
+    cp.async.commit_group;
+    MEND
+    bar.sync 0;
+    ld.shared.u32 %v, [%other];
+    st.global.u32 [%at+1024], %v;";
+        launch(p, 3, 64, body, "cp.async.wait_group 0;");
+    });
+}
+
+/// Two stages of a pipeline: one too many is left under way.
+#[test]
+fn a_stage_that_is_used_too_early() {
+    let words = ["a thread and an asynchronous copy", "cp.async.ca.shared.global", "ld.shared.u32"];
+    planted("a_stage_that_is_used_too_early", &words, |p| {
+        let body = "
+    cp.async.ca.shared.global [%mine], [%at], 4;
+    cp.async.commit_group;
+    cp.async.ca.shared.global [%mine+1024], [%at+1024], 4;
+    cp.async.commit_group;
+    cp.async.wait_group 1;
+    MEND
+    bar.sync 0;
+    ld.shared.u32 %v, [%other+1024];
+    st.global.u32 [%at+2048], %v;";
+        launch(p, 1, 64, body, "cp.async.wait_group 0;");
+    });
+}
+
+/// A wait tells the thread alone.
+#[test]
+fn a_copy_that_only_its_thread_has_waited_for() {
+    // One warp has not even waited when the other one reads.
+    let words = ["cp.async.ca.shared.global", "ld.shared.u32", "__syncthreads() (bar.sync)"];
+    planted("a_copy_that_only_its_thread_has_waited_for", &words, |p| {
+        let body = "
+    cp.async.ca.shared.global [%mine], [%at], 4;
+    bar.sync 0;
+    cp.async.wait_all;
+    MEND
+    ld.shared.u32 %v, [%other];
+    st.global.u32 [%at+1024], %v;";
+        launch(p, 1, 64, body, "bar.sync 0;");
+    });
+}
+
 /// A word and one of its bytes.
 #[test]
 fn a_byte_of_a_word() {
@@ -507,6 +565,28 @@ AGAIN:
         launch(&p, 1, 64, "setp.gt.u32 %p, %t, 40; @%p bra END; bar.sync 0;", "");
         // The same shared memory is another block's afterwards.
         launch(&p, 8, 64, "st.shared.u32 [%other], %b;", "");
+        // A pipeline of two stages, each waited for before it is used, and used before it is filled anew.
+        let stages = "
+    mov.u32 %w, 0;
+    cp.async.ca.shared.global [%mine], [%at], 4;
+    cp.async.commit_group;
+AGAIN:
+    cp.async.ca.shared.global [%mine+1024], [%at+1024], 4;
+    cp.async.commit_group;
+    cp.async.wait_group 1;
+    bar.sync 0;
+    ld.shared.u32 %v, [%other];
+    bar.sync 0;
+    cp.async.ca.shared.global [%mine], [%at], 4;
+    cp.async.commit_group;
+    cp.async.wait_group 1;
+    bar.sync 0;
+    ld.shared.u32 %v, [%other+1024];
+    bar.sync 0;
+    add.u32 %w, %w, 1;
+    setp.lt.u32 %p, %w, 3;
+    @%p bra AGAIN;";
+        launch(&p, 2, 64, stages, "");
         // Bodies that are written anew after each barrier.
         let rounds = "
     mov.u32 %w, 0;

@@ -37,5 +37,6 @@ fn apart(apart: ptx::Apart) -> Apart {
         ptx::Apart::Block => Apart::Block,
         ptx::Apart::Cluster => Apart::Cluster,
         ptx::Apart::Grid => Apart::Grid,
+        ptx::Apart::Copy => Apart::Copy,
     }
 }

@@ -1,4 +1,4 @@
-//! `cp.async`, done at once: that is one of the orders that it allows.
+//! `cp.async`, done at once: that is one of the orders that it allows. Whoever looks for races is told when it may be done at the latest.
 
 use super::core::{Core, LANES, Op, Step};
 use super::fault::FaultKind;
@@ -32,10 +32,28 @@ pub(in crate::ptx) fn copy_async(core: &mut Core<'_>, op: &Op) -> Step {
         core.doing = None;
         match place {
             // SAFETY: `locate` gave `size` bytes, at most 16.
-            Ok(place) => unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, size) },
+            Ok(place) => unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, size);
+                core.begin_copy(lane, target, size, place);
+            },
             Err(kind) => return core.fail(kind, lane, Some(target)),
         }
     }
+    Step::Next
+}
+
+/// What the lanes have begun to copy is a group.
+pub(in crate::ptx) fn commit_copies(core: &mut Core<'_>, _: &Op) -> Step {
+    core.commit_copies();
+    Step::Next
+}
+
+/// In the `extra` of what waits: for all copies, also those in no group.
+pub(in crate::ptx) const ALL: u32 = u32::MAX;
+
+/// The lanes wait for their groups, but for the last `extra`.
+pub(in crate::ptx) fn wait_for_copies(core: &mut Core<'_>, op: &Op) -> Step {
+    core.wait_for_copies((op.extra != ALL).then_some(op.extra as usize));
     Step::Next
 }
 

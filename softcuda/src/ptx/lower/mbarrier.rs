@@ -7,6 +7,7 @@ use super::modifiers::Modifiers;
 use super::operand::Place;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
+use crate::ptx::exec::copy::{ALL, wait_for_copies};
 use crate::ptx::exec::core::{Handler, Op, Reg};
 use crate::ptx::exec::map::unary;
 use crate::ptx::exec::mbarrier::{BY_PARITY, Change, WAITS, change, pending, test};
@@ -79,6 +80,7 @@ pub(super) fn arrive_after_copies<'a>(
     let space = space(m, false);
     check_type(m)?;
     let [address] = l.operands(i)?;
+    l.emit(Op { extra: ALL, ..op(wait_for_copies, NIL, NIL, NIL) });
     emit(l, m, space, change, (None, address, None))
 }
 

@@ -10,7 +10,7 @@ use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::access::{argument, check_alignment, load, store};
 use crate::ptx::exec::control::fence;
-use crate::ptx::exec::copy::copy_async;
+use crate::ptx::exec::copy::{ALL, commit_copies, copy_async, wait_for_copies};
 use crate::ptx::exec::core::{Handler, Op, Reg};
 use crate::ptx::exec::map::{binary, unary};
 use crate::ptx::exec::space::{Generic, Global, Local, Param, Shared};
@@ -403,12 +403,23 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
     }
     match m.one_of(&["commit_group", "wait_group", "wait_all"]) {
         Some("wait_group") => {
-            let [Operand::Integer(_)] = l.operands(i)? else {
+            let [Operand::Integer(groups)] = *l.operands(i)? else {
                 return Err(m.invalid("the number of groups is an immediate"));
             };
+            let extra = u32::try_from(groups).unwrap_or(ALL - 1).min(ALL - 1);
+            l.emit(Op { extra, ..op(wait_for_copies, NIL, NIL, NIL) });
             return Ok(());
         }
-        Some(_) => return l.operands::<0>(i).map(drop),
+        Some("wait_all") => {
+            let [] = l.operands(i)?;
+            l.emit(Op { extra: ALL, ..op(wait_for_copies, NIL, NIL, NIL) });
+            return Ok(());
+        }
+        Some(_) => {
+            let [] = l.operands(i)?;
+            l.emit(op(commit_copies, NIL, NIL, NIL));
+            return Ok(());
+        }
         None => {}
     }
     let cache = m.one_of(&["ca", "cg"]).ok_or_else(|| m.uncovered("this form is not supported"))?;

@@ -17,6 +17,8 @@ pub enum Apart {
     Cluster,
     /// Of one grid.
     Grid,
+    /// One has begun a copy, which it has not waited for: it may be the same thread.
+    Copy,
 }
 
 /// A thread at an instruction.
@@ -90,6 +92,10 @@ impl Found {
     pub(super) fn add(&mut self, mut clash: Clash) {
         clash.sides.sort_by_key(|(by, _)| by.op);
         let [(first, _), (second, _)] = clash.sides;
+        // Whoever uses what a copy may still write has often no order with its end, either.
+        if clash.apart != Apart::Copy && self.known.contains(&(first.op, second.op, Apart::Copy, false)) {
+            return;
+        }
         if self.is_new(first.op, second.op, clash.apart, false) {
             self.clashes.push(clash);
         }

@@ -1,10 +1,11 @@
 //! What the interpreter tells of: nothing where no launch is looked at.
 
-use super::super::core::Core;
+use super::super::core::{Core, LANES};
 use super::super::fault::FaultKind;
 use super::super::seen::{Seen, Use, What};
 use super::super::space::SHARED_BITS;
-use super::found::Bytes;
+use super::copies::AsyncCopy;
+use super::found::{By, Bytes};
 use super::{Races, Touch};
 
 /// The cells of shared memory, of which the address in this process is known.
@@ -106,6 +107,46 @@ impl Core<'_> {
         let warp = self.warp;
         if let Some(races) = self.races() {
             races.block.begin_to_wait(warp);
+        }
+    }
+
+    /// A lane has begun to copy to shared memory, which is here.
+    pub(in crate::ptx::exec) fn begin_copy(
+        &mut self,
+        lane: usize,
+        target: u64,
+        size: usize,
+        place: *const u8,
+    ) {
+        let (op, warp, index) = (self.pc.saturating_sub(1), self.warp, self.block.index);
+        let Some(races) = self.races() else { return };
+        let By { op, thread, .. } = races.thread(op, warp, lane as u32);
+        races.copies.begin(AsyncCopy {
+            block: races.block.number,
+            thread,
+            op,
+            key: SHARED | place as u64,
+            size,
+            bytes: Bytes::Shared(target & ((1 << SHARED_BITS) - 1), index),
+        });
+    }
+
+    /// The lanes commit groups of copies.
+    pub(in crate::ptx::exec) fn commit_copies(&mut self) {
+        let (warp, lanes) = (self.warp, self.active());
+        let Some(races) = self.races() else { return };
+        for lane in lanes {
+            races.copies.commit(races.block.number, warp * LANES as u32 + lane as u32);
+        }
+    }
+
+    /// The lanes wait for their copies, but for so many groups.
+    pub(in crate::ptx::exec) fn wait_for_copies(&mut self, but: Option<usize>) {
+        let (warp, lanes) = (self.warp, self.active());
+        let Some(races) = self.races() else { return };
+        for lane in lanes {
+            let done = races.copies.wait(races.block.number, warp * LANES as u32 + lane as u32, but);
+            done.iter().for_each(|copy| races.has_copied(copy));
         }
     }
 
@@ -240,6 +281,9 @@ impl Races {
             self.listen(touch.key, touch.warp);
         }
         if is_noted {
+            if !self.copies.is_empty() {
+                self.clash_with_copies(touch);
+            }
             self.touch(touch);
         }
         if matches!(touch.how, Use::Update | Use::Atomic) {

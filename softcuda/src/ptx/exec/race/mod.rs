@@ -1,9 +1,11 @@
 //! Races inside of a launch: two threads use the same bytes, at least one of them changes these, and nothing orders the two.
 //!
-//! `order` knows what barriers and fences say in a block, `signals` what atomic operations do, `cells` who has used which bytes. A launch that is
+//! `order` knows what barriers and fences say in a block, `signals` what atomic operations do, `cells` who has used which bytes, `copies`
+//! what asynchronous copies may still write. A launch that is
 //! looked at in this way runs on one thread of the host: so it does the same each time. `hooks` is what the interpreter tells of.
 
 mod cells;
+mod copies;
 pub(in crate::ptx) mod found;
 mod hooks;
 mod order;
@@ -14,6 +16,7 @@ mod stamps;
 use super::core::LANES;
 use super::seen::{PAGE, Use};
 use cells::{Cells, FAR, Judge, Slot};
+use copies::{AsyncCopy, Copies};
 use found::{Apart, By, Bytes, Clash, Found, Split};
 use order::Block;
 use signals::Signals;
@@ -36,6 +39,7 @@ pub(super) struct Races {
     blocks: HashMap<u32, Block>,
     block: Block,
     signals: Signals,
+    copies: Copies,
     pub(super) found: Found,
 }
 
@@ -139,7 +143,7 @@ impl Judge for Order<'_> {
             Apart::Warp => 0,
             Apart::Block => 1,
             Apart::Cluster => 2,
-            Apart::Grid => FAR,
+            Apart::Grid | Apart::Copy => FAR,
         }
     }
 }
@@ -153,6 +157,7 @@ impl Races {
             blocks: HashMap::new(),
             block: Block::new(u32::MAX, 0),
             signals: Signals::default(),
+            copies: Copies::default(),
             found: Found::default(),
         }
     }
@@ -173,6 +178,7 @@ impl Races {
         if self.shape.cluster == [1; 3] {
             self.signals.forget(&self.block.told);
         }
+        self.copies.leave(self.block.number);
         self.block = Block::new(u32::MAX, 0);
     }
 
@@ -233,6 +239,44 @@ impl Races {
             cells.touch(page, range, (slot, step), how, &order, &mut clash);
             at = stop;
         }
+    }
+
+    /// Lanes use memory that copies may still write.
+    fn clash_with_copies(&mut self, touch: &Touch) {
+        for copy in self.copies.over(touch.key, touch.size) {
+            let Some((from, to)) = copy.overlap(touch.key, touch.size) else { continue };
+            let lane = touch.lane + ((from - touch.key) as usize / touch.step) as u32;
+            let copies = By { op: copy.op, thread: copy.thread, block: self.shape.index(copy.block) };
+            let uses = By {
+                op: touch.op,
+                thread: touch.warp * LANES as u32 + lane,
+                block: self.shape.index(self.block.number),
+            };
+            let bytes = match copy.bytes {
+                Bytes::Shared(start, block) => Bytes::Shared(start + (from - copy.key), block),
+                Bytes::Global(start) => Bytes::Global(start + (from - copy.key)),
+            };
+            let sides = [(copies, Use::Write), (uses, touch.how)];
+            let size = touch.step.min((to - from) as usize);
+            self.found.add(Clash { sides, bytes, size, apart: Apart::Copy });
+        }
+    }
+
+    /// A thread has waited for a copy: it has written by now, and not when it began.
+    fn has_copied(&mut self, copy: &AsyncCopy) {
+        let (warp, lane) = (copy.thread / LANES as u32, copy.thread % LANES as u32);
+        self.touch(&Touch {
+            key: copy.key,
+            bytes: copy.bytes,
+            size: copy.size,
+            step: copy.size,
+            how: Use::Write,
+            op: copy.op,
+            warp,
+            lane,
+            compares: false,
+            values: None,
+        });
     }
 
     /// A lane learns what was passed on at an address.
