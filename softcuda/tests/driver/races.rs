@@ -589,12 +589,12 @@ fn what_becomes_of_reports() {
     }
 }
 
-/// Random programs of fills, copies, graphs, frees, events and waits, of which a search says what is ordered. `RACES_RANDOM_PROGRAMS`
+/// Random programs of fills, copies, graphs, captures, frees, events and waits, on two devices, of which a search says what is ordered. `RACES_RANDOM_PROGRAMS`
 /// says how many there are under each schedule, 300 if nothing is said.
 mod random {
     use super::{
-        LEGACY, PER_THREAD, Program, at, event, free_stream, graph, instantiate, launch, memset_node,
-        memset_params, stream, text,
+        LEGACY, PER_THREAD, Program, RELAXED, at, begin, event, free_stream, graph, graph_of, instantiate,
+        launch, memset_node, memset_params, record, stream, text,
     };
     use crate::common::graphs::{destroy, destroy_exec};
     use crate::common::{alone, with_context};
@@ -639,9 +639,10 @@ mod random {
 
     struct Model<'p> {
         program: &'p Program,
-        /// The legacy default stream, one that is not ordered with the default ones last.
-        streams: [u64; 5],
-        events: [(u64, Option<usize>); 3],
+        /// The legacy default stream first, those that are not ordered with the default ones last, of these one of the other device.
+        streams: [u64; 6],
+        /// The last is of the other device, as those have to be that are recorded there.
+        events: [(u64, Option<usize>); 4],
         pieces: Vec<Piece>,
         /// What the host has waited for.
         waited: u128,
@@ -655,6 +656,9 @@ mod random {
     }
 
     const FREE: usize = 3;
+    /// The stream of the other device, and its event.
+    const ELSEWHERE: usize = 5;
+    const EVENT_ELSEWHERE: usize = 3;
 
     impl Model<'_> {
         /// The pieces of the streams of which a condition holds.
@@ -711,6 +715,41 @@ mod random {
             self.push(Some(stream), all, Vec::new());
         }
 
+        /// Two streams are captured, the second from some point of the first on, with fills and events in both; what that makes is launched.
+        fn launch_captured(&mut self, random: &mut Random, stream: usize, memory: u64) {
+            let (p, captured) = (self.program, [self.streams[FREE], self.streams[FREE + 1]]);
+            self.add(stream, None, Vec::new());
+            let (start, first) = (self.with(self.pieces.len() - 1), *self.operations + 1);
+            let (mut ends, mut all, mut has_forked) = ([start; 2], start, false);
+            assert_eq!(begin(&p.cu, captured[0], RELAXED), 0);
+            for _ in 0..2 + random.below(4) {
+                let (one, links) = (random.below(2) as usize, random.below(3) == 0);
+                if !has_forked && (one == 1 || links) {
+                    link(p, captured[0], captured[1]);
+                    (has_forked, ends[1]) = (true, ends[0]);
+                } else if links {
+                    link(p, captured[one], captured[1 - one]);
+                    ends[1 - one] |= ends[one];
+                }
+                let range = random.range();
+                p.fill(memory + range.start, range.end - range.start, captured[one]);
+                *self.operations += 1;
+                let uses = vec![Use { memory: 0, range, writes: true }];
+                self.pieces.push(Piece { stream: None, before: ends[one], operation: first, uses });
+                ends[one] = self.with(self.pieces.len() - 1);
+                all |= ends[one];
+            }
+            if has_forked {
+                link(p, captured[1], captured[0]);
+            }
+            let graph = graph_of(&p.cu, captured[0]);
+            let exec = instantiate(&p.cu, graph);
+            launch(&p.cu, exec, self.streams[stream]);
+            destroy_exec(&p.cu, exec);
+            destroy(&p.cu, graph);
+            self.push(Some(stream), all, Vec::new());
+        }
+
         /// Memory begins, and the host waits for that; or what there is is used, or freed.
         fn use_pool(&mut self, random: &mut Random, stream: usize) {
             let (p, handle) = (self.program, self.streams[stream]);
@@ -723,7 +762,7 @@ mod random {
                     self.add(stream, None, of_all(self.allocations));
                     // Memory that was freed in another stream may come again, and then waits for that.
                     p.ok("cuCtxSynchronize", &[]);
-                    self.waited |= self.of(|_| true);
+                    self.waited |= self.of(|other| other != ELSEWHERE);
                     self.pooled.push((self.allocations, pointer));
                 }
                 (Some((number, pointer)), 0) => {
@@ -749,12 +788,13 @@ mod random {
         }
 
         fn step(&mut self, random: &mut Random, memory: u64) {
-            let (stream, one) = (random.below(5) as usize, random.below(3) as usize);
-            let (handle, (event, recorded)) = (self.streams[stream], self.events[one]);
+            let (stream, one) = (random.below(6) as usize, random.below(3) as usize);
+            let (handle, (event, recorded)) = (self.streams[stream], self.events[random.below(4) as usize]);
             let p = self.program;
-            match random.below(16) {
+            match random.below(17) {
                 0 | 1 => {
-                    p.ok("cuEventRecord", &[event, handle]);
+                    let one = if stream == ELSEWHERE { EVENT_ELSEWHERE } else { one };
+                    p.ok("cuEventRecord", &[self.events[one].0, handle]);
                     self.add(stream, None, Vec::new());
                     self.events[one].1 = Some(self.pieces.len() - 1);
                 }
@@ -774,9 +814,10 @@ mod random {
                 }
                 5 if random.below(4) == 0 => {
                     p.ok("cuCtxSynchronize", &[]);
-                    self.waited |= self.of(|_| true);
+                    self.waited |= self.of(|other| other != ELSEWHERE);
                 }
-                6..=8 => {
+                // The other device copies alone.
+                number if stream == ELSEWHERE || (6..=8).contains(&number) => {
                     let (to, from) = (random.range(), random.range());
                     let size = (to.end - to.start).min(from.end - from.start);
                     p.copy(memory + to.start, memory + from.start, size, handle);
@@ -784,6 +825,7 @@ mod random {
                     self.add(stream, None, vec![used(from.start, false), used(to.start, true)]);
                 }
                 9 => self.launch_graph(random, stream, memory),
+                16 => self.launch_captured(random, stream, memory),
                 10 | 11 if self.frees => self.use_pool(random, stream),
                 _ => {
                     let range = random.range();
@@ -823,9 +865,23 @@ mod random {
         }
     }
 
-    /// The numbers of the operations that the reports name.
-    fn reported(p: &Program) -> Vec<(u64, u64)> {
+    /// What one stream was given until now comes before what the other is given next.
+    fn link(p: &Program, earlier: u64, later: u64) {
+        let event = event(&p.cu);
+        record(&p.cu, event, earlier);
+        p.ok("cuStreamWaitEvent", &[later, event, 0]);
+        p.ok("cuEventDestroy_v2", &[event]);
+    }
+
+    /// Waits for both devices.
+    fn wait_for_all(p: &Program, streams: &[u64; 6]) {
         p.ok("cuCtxSynchronize", &[]);
+        p.ok("cuStreamSynchronize", &[streams[ELSEWHERE]]);
+    }
+
+    /// The numbers of the operations that the reports name.
+    fn reported(p: &Program, streams: &[u64; 6]) -> Vec<(u64, u64)> {
+        wait_for_all(p, streams);
         let count = p.cu.call_wide("softcuda_check_count", &[]);
         let report = |number| {
             let json = text(p.cu.call_wide("softcuda_check_json", &[number]) as *const c_char);
@@ -843,9 +899,16 @@ mod random {
         let (mut random, mut operations, mut memory, mut with_races) = (Random(seed), 0u64, 0u64, 0);
         p.ok("cuMemAlloc_v2", &[at(&mut memory), 128]);
         let created = [stream(&p.cu), free_stream(&p.cu), free_stream(&p.cu)];
-        let streams = [LEGACY, PER_THREAD, created[0], created[1], created[2]];
+        let (mut here, mut there) = (0u64, 0u64);
+        p.ok("cuCtxGetCurrent", &[at(&mut here)]);
+        p.ok("cuDevicePrimaryCtxRetain", &[at(&mut there), 1]);
+        p.ok("cuCtxSetCurrent", &[there]);
+        let (elsewhere, its_event) = (free_stream(&p.cu), event(&p.cu));
+        p.ok("cuCtxSetCurrent", &[here]);
+        let streams = [LEGACY, PER_THREAD, created[0], created[1], created[2], elsewhere];
         for number in 0..programs {
-            let events = [(); 3].map(|()| (event(&p.cu), None));
+            let own = [(); 3].map(|()| (event(&p.cu), None));
+            let events = [own[0], own[1], own[2], (its_event, None)];
             let mut model = Model {
                 program: &p,
                 streams,
@@ -860,7 +923,7 @@ mod random {
             for _ in 0..3 + random.below(12) {
                 model.step(&mut random, memory);
             }
-            let (expected, found) = (model.races(), reported(&p));
+            let (expected, found) = (model.races(), reported(&p, &streams));
             let found: Vec<_> =
                 found.iter().map(|(one, two)| (model.known(*one), model.known(*two))).collect();
             assert_eq!(found.is_empty(), expected.is_empty(), "program {number}: {expected:?} {found:?}");
@@ -870,9 +933,9 @@ mod random {
                 p.ok("cuMemFreeAsync", &[pointer, streams[4]]);
                 operations += 1;
             }
-            p.ok("cuCtxSynchronize", &[]);
+            wait_for_all(&p, &streams);
             p.cu.call("softcuda_check_reset", &[]);
-            events.iter().for_each(|(event, _)| p.ok("cuEventDestroy_v2", &[*event]));
+            own.iter().for_each(|(event, _)| p.ok("cuEventDestroy_v2", &[*event]));
         }
         assert!((programs / 6..programs * 19 / 20).contains(&with_races), "{with_races} of {programs}");
     }
@@ -882,7 +945,8 @@ mod random {
         let programs = std::env::var("RACES_RANDOM_PROGRAMS");
         let programs = programs.map_or(300, |text| text.parse().expect("a number of programs"));
         for (schedule, seed) in [("eager", 11), ("lazy", 12), ("in-order", 13), ("seeded", 14)] {
-            let variables = [("SOFTCUDA_CHECK", "races"), ("SOFTCUDA_SCHEDULE", schedule)];
+            let variables =
+                [("SOFTCUDA_CHECK", "races"), ("SOFTCUDA_SCHEDULE", schedule), ("SOFTCUDA_DEVICES", "2")];
             let frees = schedule == "in-order";
             alone("random::random_programs_under_each_schedule", &variables, || run(seed, programs, frees));
         }
