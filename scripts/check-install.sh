@@ -145,6 +145,16 @@ with_cmake() {
   prints "$work/cmake-$1"
 }
 
+# ctest shows the report of a race, by which the test fails, and passes the same program without it.
+with_ctest() {
+  local build=$work/ctest
+  cmake -G Ninja -S examples/ctest -B "$build" -DCMAKE_PREFIX_PATH="$prefix" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  cmake --build "$build" > "$work/log" || { cat "$work/log"; exit 1; }
+  (cd "$build" && ctest --output-on-failure > "$work/log" 2>&1) && fail 'ctest passes a program that races'
+  [[ $(< "$work/log") == *'softcuda: race: a fill in stream'*'and nothing orders the two'* ]] || fail "ctest shows no report: $(< "$work/log")"
+  (cd "$build" && ctest -R ordered > "$work/log" 2>&1) || { cat "$work/log"; exit 1; }
+}
+
 with_meson() {
   CC=$1 meson setup "$work/meson-$1" examples/consumers --warnlevel 3 --werror > "$work/log" || { cat "$work/log"; exit 1; }
   meson compile -C "$work/meson-$1" > "$work/log" || { cat "$work/log"; exit 1; }
@@ -213,6 +223,7 @@ for compiler in gcc clang; do
   [[ $profile == dev && $compiler == clang ]] || check "CMake, $compiler" with_cmake "$compiler"
 done
 check 'CMake versions and parts' refusals
+check 'ctest' with_ctest
 [[ ! $given ]] || exit 0
 
 # ── again, with fewer parts, elsewhere, and away ──
