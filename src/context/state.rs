@@ -40,6 +40,16 @@ impl Context {
         Error::new(status, format!("{what}{}", advice(status).unwrap_or_default())).about(object)
     }
 
+    /// The refusal of a graph one of whose nodes uses something of this context, which is gone.
+    #[cold]
+    pub(crate) fn used_and_gone(&self, graph: &dyn Subject) -> Error {
+        let status = Status(DESTROYED);
+        let what = format!(
+            "a node of {graph} uses something of {self}, which was destroyed or reset: set the node to what is there, or remove it"
+        );
+        Error::new(status, what).about(graph)
+    }
+
     /// Whether the context is known to be gone; costs one read.
     #[inline]
     pub(crate) fn is_known_gone(&self) -> bool {

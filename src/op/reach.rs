@@ -42,11 +42,11 @@ fn is_known(driver: &Driver, address: u64) -> Result<bool, Error> {
 fn refusal(address: u64, found: Found, at: &Context) -> Error {
     invalid(match found {
         Found::Host => format!(
-            "the place, {address:#x}, is said to be device memory and is host memory, which {} does not reach: copy it to a buffer, or \
+            "the endpoint, {address:#x}, is said to be device memory and is host memory, which {} does not reach: copy it to a buffer, or \
              page-lock it (cushim_context_register_host)",
             at.device()
         ),
-        _ => format!("the place, {}", no_device_memory(address, "")),
+        _ => format!("the endpoint, {}", no_device_memory(address, "")),
     })
 }
 

@@ -408,7 +408,7 @@ static void of_a_destroyed_context(void) {
   cushim_resource resource = NULL;
   cushim_buffer buffer = NULL;
   cushim_graph kernels = new_graph(), memsets = new_graph();
-  cushim_exec of_kernel, of_memset;
+  cushim_exec of_kernel, of_memset, another = NULL;
   cushim_node node = NULL, memset_node = NULL;
   cushim_endpoint to;
   cushim_arg args[2];
@@ -430,8 +430,16 @@ static void of_a_destroyed_context(void) {
     CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_launch(of_kernel, all.stream));
     CHECK_CONTAINS(last_message(), "was destroyed or reset");
     CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_upload(of_kernel, all.stream));
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_create(kernels, NULL, &another, NULL));
+    CHECK_CONTAINS(last_message(), "a node of");
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_create(memsets, NULL, &another, NULL));
+    CHECK_CONTAINS(last_message(), "a node of");
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_update(of_kernel, kernels, NULL));
     args[0] = CUSHIM_ARG(memory);
     CHECK_OK(cushim_exec_set_argument(of_kernel, node, 0, &args[0]));
+    CHECK(result_of_exec(of_kernel) == 9);
+    CHECK_OK(cushim_node_set_argument(node, 0, &args[0]));
+    CHECK_OK(cushim_exec_update(of_kernel, kernels, NULL));
     CHECK(result_of_exec(of_kernel) == 9);
     to = cushim_endpoint_device(memory);
     CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_exec_launch(of_memset, all.stream));

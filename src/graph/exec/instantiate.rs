@@ -192,6 +192,7 @@ impl Graph {
         };
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
+        tree.check_used(&state, self.object.as_ref())?;
         conditional::cure(tree, &mut state)?;
         self.check_derived(&state)?;
         let conditions = state.conditions.iter().filter_map(|condition| condition.native);

@@ -121,7 +121,7 @@ impl Exec {
         }
         self.refused(format!(
             "no argument in {self} is the parameter \"{name}\" any more: each was set to something else, or its node was removed; set one \
-             to the parameter again (cushim_node_set_argument with CUSHIM_ARG_PARAMETER)"
+             to the parameter again (cushim_exec_set_argument with CUSHIM_ARG_PARAMETER)"
         ))
     }
 

@@ -148,6 +148,7 @@ impl Exec {
         state.held.check(self)?;
         let mut source = graph.lock()?;
         tree.check_contexts(&source, graph.object.as_ref())?;
+        tree.check_used(&source, graph.object.as_ref())?;
         conditional::cure(tree, &mut source)?;
         source.has_relatives = true;
         let lent = source
