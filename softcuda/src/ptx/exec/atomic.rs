@@ -156,6 +156,23 @@ macro_rules! words { ($($word:ty, $atomic:ty;)*) => { $(
 )* } }
 words! { u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; }
 
+/// Replaces a word by what `new` makes of it, and gives the old one. `own` is memory that only this thread uses.
+///
+/// # Safety
+/// The word is memory that stays. It is aligned, or that of blocks that this thread runs.
+pub(super) unsafe fn change<W: Word>(word: *mut W, own: bool, new: impl Fn(u64) -> u64) -> W {
+    if !own && (word as usize).is_multiple_of(size_of::<W>()) {
+        // SAFETY: the caller's promise; it is aligned.
+        return unsafe { W::replace(word, new) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let old = word.read_unaligned();
+        word.write_unaligned(W::of_bits(new(old.to_bits())));
+        old
+    }
+}
+
 impl Core<'_> {
     fn atomic<S: Space, A: Address, W: Word>(&mut self, op: &Op, own: bool) -> Step {
         let update = ALL[op.extra as usize];
@@ -175,17 +192,8 @@ impl Core<'_> {
             let new = |old| {
                 new_value(update, old, b[lane].to_bits(), c[lane].to_bits(), !own && address < SHARED_WINDOW)
             };
-            old[lane] = if own || !(word as usize).is_multiple_of(size_of::<W>()) {
-                // SAFETY: `locate` gave the bytes, which belong to blocks that this thread runs.
-                unsafe {
-                    let old = word.read_unaligned();
-                    word.write_unaligned(W::of_bits(new(old.to_bits())));
-                    old
-                }
-            } else {
-                // SAFETY: `locate` gave the bytes; their alignment has just been looked at.
-                unsafe { W::replace(word, new) }
-            };
+            // SAFETY: `locate` gave the bytes; only blocks that this thread runs have them for themselves.
+            old[lane] = unsafe { change(word, own, new) };
         }
         self.put(op.d, &old);
         Step::Next

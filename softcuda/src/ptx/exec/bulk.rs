@@ -15,14 +15,20 @@ pub(in crate::ptx) const TELLS: u32 = 1;
 /// In `extra`: each block of the cluster whose bit is set in the register `imm` gets the bytes, at the same place, and its barrier knows.
 pub(in crate::ptx) const TO_MANY: u32 = 2;
 
+/// A piece of the target and one of the source.
+type Pair = (*mut u8, *const u8);
+
 impl Core<'_> {
-    /// Copies one lane's bytes.
-    fn copy_pieces<T: Space, F: Space>(
+    /// Does something with each piece of one lane's bytes.
+    ///
+    /// # Safety
+    /// `each` touches no more than `PIECE` bytes of either.
+    unsafe fn for_each_piece<T: Space, F: Space>(
         &mut self,
         lane: usize,
-        to: u64,
-        from: u64,
-        size: u32,
+        (to, from, size): (u64, u64, u32),
+        how: Use,
+        each: impl Fn(Pair),
     ) -> Result<(), Step> {
         if u64::from(size) % PIECE != 0 {
             let message = format!("a bulk copy has a multiple of {PIECE} bytes, not {size}");
@@ -34,38 +40,41 @@ impl Core<'_> {
             }
         }
         for at in (0..u64::from(size)).step_by(PIECE as usize) {
-            let mut bytes = [0u8; PIECE as usize];
             self.doing = Some(Use::Read);
-            let source = F::locate(self, lane, from + at, bytes.len());
-            self.doing = Some(Use::Write);
-            let target = T::locate(self, lane, to + at, bytes.len());
+            let source = F::locate(self, lane, from + at, PIECE as usize);
+            self.doing = Some(how);
+            let target = T::locate(self, lane, to + at, PIECE as usize);
             self.doing = None;
-            match source {
-                // SAFETY: `locate` gave as many bytes.
-                Ok(place) => unsafe { place.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) },
-                Err(kind) => return Err(self.fail(kind, lane, Some(from + at))),
-            }
-            match target {
-                // SAFETY: `locate` gave as many bytes.
-                Ok(place) => unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) },
-                Err(kind) => return Err(self.fail(kind, lane, Some(to + at))),
-            }
+            let source = source.map_err(|kind| self.fail(kind, lane, Some(from + at)))?;
+            let target = target.map_err(|kind| self.fail(kind, lane, Some(to + at)))?;
+            each((target, source));
         }
         Ok(())
+    }
+
+    /// Copies one lane's bytes.
+    fn copy_pieces<T: Space, F: Space>(&mut self, lane: usize, bytes: (u64, u64, u32)) -> Result<(), Step> {
+        // SAFETY: `locate` gave as many bytes, which may be the same.
+        let copy = |(to, from): Pair| unsafe { to.copy_from(from, PIECE as usize) };
+        // SAFETY: that is a piece.
+        unsafe { self.for_each_piece::<T, F>(lane, bytes, Use::Write, copy) }
     }
 
     /// One lane's copy to one block, or to global memory.
     fn copy_and_tell<T: Space, F: Space>(
         &mut self,
         lane: usize,
-        (to, from, size): (u64, u64, u32),
+        bytes: (u64, u64, u32),
         barrier: Option<u64>,
     ) -> Result<(), Step> {
-        self.copy_pieces::<T, F>(lane, to, from, size)?;
-        if let Some(barrier) = barrier {
-            self.change_mbarrier::<Shared>(lane, barrier, (Change::Complete, size))?;
-        }
-        Ok(())
+        self.copy_pieces::<T, F>(lane, bytes)?;
+        self.tell(lane, barrier, bytes.2)
+    }
+
+    /// A barrier gets to know how many bytes have come.
+    fn tell(&mut self, lane: usize, barrier: Option<u64>, size: u32) -> Result<(), Step> {
+        let Some(barrier) = barrier else { return Ok(()) };
+        self.change_mbarrier::<Shared>(lane, barrier, (Change::Complete, size)).map(drop)
     }
 
     fn copy_bulk<T: Space, A: Address, F: Space, B: Address>(&mut self, op: &Op) -> Result<(), Step> {
