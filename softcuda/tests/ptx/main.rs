@@ -3,6 +3,7 @@
 mod device;
 
 mod basic;
+mod bulk_reductions;
 mod byte_floats;
 mod compiled;
 mod constants;

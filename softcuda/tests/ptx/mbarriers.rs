@@ -378,10 +378,6 @@ fn what_is_no_form() {
         (&format!("{bulk}.wait_group %n;"), "the number of groups is an immediate"),
         (&format!("{bulk}.commit_group 1;"), "cp has 0 operands, not 1"),
         (&format!("{bulk}.prefetch.global [%d], 16;"), "it has .L2.global"),
-        (
-            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d], [%b], 16;",
-            "reductions in bulk are not supported",
-        ),
     ] {
         let log = device::compile(&kernel(&[line])).err().unwrap_or_else(|| panic!("{line} is accepted")).log;
         assert!(log.contains(sentence), "{line}: {log}");

@@ -32,9 +32,13 @@ pub(in crate::ptx) enum Update {
     MaxSigned32,
     MinSigned64,
     MaxSigned64,
+    MinF16,
+    MaxF16,
+    MinBf16,
+    MaxBf16,
 }
 
-const ALL: [Update; 20] = [
+pub(super) const ALL: [Update; 24] = [
     Update::Add,
     Update::AddF16,
     Update::AddBf16,
@@ -55,6 +59,10 @@ const ALL: [Update; 20] = [
     Update::MaxSigned32,
     Update::MinSigned64,
     Update::MaxSigned64,
+    Update::MinF16,
+    Update::MaxF16,
+    Update::MinBf16,
+    Update::MaxBf16,
 ];
 
 fn halves<H: Half>(old: u64, b: u64) -> u64 {
@@ -79,7 +87,7 @@ fn add_f64(old: u64, b: u64, global: bool) -> u64 {
     }
 }
 
-fn new_value(update: Update, old: u64, b: u64, c: u64, global: bool) -> u64 {
+pub(super) fn new_value(update: Update, old: u64, b: u64, c: u64, global: bool) -> u64 {
     let signed = |choose: fn(i32, i32) -> i32| u64::from(choose(old as i32, b as i32) as u32);
     match update {
         Update::Add => old.wrapping_add(b),
@@ -120,6 +128,10 @@ fn new_value(update: Update, old: u64, b: u64, c: u64, global: bool) -> u64 {
         Update::MaxSigned32 => signed(i32::max),
         Update::MinSigned64 => (old as i64).min(b as i64) as u64,
         Update::MaxSigned64 => (old as i64).max(b as i64) as u64,
+        Update::MinF16 => F16::min(old as u16, b as u16).into(),
+        Update::MaxF16 => F16::max(old as u16, b as u16).into(),
+        Update::MinBf16 => Bf16::min(old as u16, b as u16).into(),
+        Update::MaxBf16 => Bf16::max(old as u16, b as u16).into(),
     }
 }
 

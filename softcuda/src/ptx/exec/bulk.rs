@@ -8,7 +8,7 @@ use super::seen::Use;
 use super::space::{SHARED_BITS, Shared, Space};
 
 /// What addresses and sizes are multiples of.
-const PIECE: u64 = 16;
+pub(super) const PIECE: u64 = 16;
 
 /// In `extra`: the barrier at `d` gets to know how many bytes have come.
 pub(in crate::ptx) const TELLS: u32 = 1;
@@ -16,14 +16,14 @@ pub(in crate::ptx) const TELLS: u32 = 1;
 pub(in crate::ptx) const TO_MANY: u32 = 2;
 
 /// A piece of the target and one of the source.
-type Pair = (*mut u8, *const u8);
+pub(super) type Pair = (*mut u8, *const u8);
 
 impl Core<'_> {
     /// Does something with each piece of one lane's bytes.
     ///
     /// # Safety
     /// `each` touches no more than `PIECE` bytes of either.
-    unsafe fn for_each_piece<T: Space, F: Space>(
+    pub(super) unsafe fn for_each_piece<T: Space, F: Space>(
         &mut self,
         lane: usize,
         (to, from, size): (u64, u64, u32),
@@ -72,7 +72,7 @@ impl Core<'_> {
     }
 
     /// A barrier gets to know how many bytes have come.
-    fn tell(&mut self, lane: usize, barrier: Option<u64>, size: u32) -> Result<(), Step> {
+    pub(super) fn tell(&mut self, lane: usize, barrier: Option<u64>, size: u32) -> Result<(), Step> {
         let Some(barrier) = barrier else { return Ok(()) };
         self.change_mbarrier::<Shared>(lane, barrier, (Change::Complete, size)).map(drop)
     }

@@ -9,6 +9,7 @@ pub(super) mod atomic;
 pub(super) mod barrier;
 pub(super) mod block;
 pub(super) mod bulk;
+pub(super) mod bulk_reduce;
 pub(super) mod clock;
 pub(super) mod collective;
 pub(super) mod control;

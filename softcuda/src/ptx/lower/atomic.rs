@@ -76,7 +76,8 @@ pub(super) fn lower<'a>(
     Ok(())
 }
 
-fn update(what: &str, ty: Type) -> Option<Update> {
+/// The operation on elements of a type.
+pub(super) fn update(what: &str, ty: Type) -> Option<Update> {
     use Type as T;
     Some(match (what, ty) {
         ("add", T::U32 | T::S32 | T::U64 | T::S64) => Update::Add,

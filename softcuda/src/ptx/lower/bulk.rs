@@ -1,5 +1,6 @@
 //! `cp.async.bulk` without tensors: between global and shared memory.
 
+use super::bulk_reduce;
 use super::emit::{NIL, op};
 use super::lowering::Lowering;
 use super::memory::Space;
@@ -12,7 +13,7 @@ use crate::ptx::exec::space::{Global, Shared};
 use crate::ptx::types::Type;
 use Type::{B16, B32, B64};
 
-const SPACES: [&str; 3] = ["shared::cluster", "shared::cta", "global"];
+pub(super) const SPACES: [&str; 3] = ["shared::cluster", "shared::cta", "global"];
 
 /// Whether it is one of these instructions.
 pub(super) fn is_one(i: &Instruction<'_>) -> bool {
@@ -25,7 +26,7 @@ pub(super) fn lower<'a>(
     m: &mut Modifiers<'a>,
 ) -> Result<(), JitError> {
     if m.take("reduce") {
-        return Err(m.uncovered("reductions in bulk are not supported"));
+        return bulk_reduce::lower(l, i, m);
     }
     m.take("async");
     m.take("bulk");
@@ -111,7 +112,7 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
 }
 
 /// The operands without that of a cache's policy, which is looked at and left out. The bits of blocks stand before it, byte masks after it.
-fn without_policy<'i, 'a>(
+pub(super) fn without_policy<'i, 'a>(
     l: &mut Lowering<'a, '_>,
     i: &'i Instruction<'a>,
     m: &mut Modifiers<'a>,
@@ -126,7 +127,11 @@ fn without_policy<'i, 'a>(
     Ok(others)
 }
 
-fn size_of<'a>(l: &mut Lowering<'a, '_>, operand: &Operand<'a>, m: &Modifiers<'a>) -> Result<Reg, JitError> {
+pub(super) fn size_of<'a>(
+    l: &mut Lowering<'a, '_>,
+    operand: &Operand<'a>,
+    m: &Modifiers<'a>,
+) -> Result<Reg, JitError> {
     match operand {
         Operand::Integer(size) if !size.is_multiple_of(16) => {
             Err(m.invalid(&format!("a bulk copy has a multiple of 16 bytes, not {}", *size as i64)))
