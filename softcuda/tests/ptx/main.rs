@@ -16,4 +16,5 @@ mod matrices;
 mod mbarriers;
 mod mma;
 mod mma_bits;
+mod mma_sums;
 mod operands;

@@ -62,19 +62,30 @@ early:
         if bits == 64 { word } else { word >> (bits * at) & ((1 << bits) - 1) }
     }
 
-    /// The element of the first matrix, of the second, and of the sum, as the documentation of PTX has them.
-    fn first(&self, words: &[u64], row: usize, column: usize) -> u64 {
+    /// Where an element of the first matrix is, of the second, and of the sum, as the documentation of PTX has them: in which lane, register of
+    /// the operand, and part of the register.
+    pub(crate) fn place_of_first(&self, row: usize, column: usize) -> (usize, usize, usize) {
         let per = self.word() / self.bits;
         let (lane, block) = (row % 8 * 4 + column / per % 4, column / (4 * per));
-        self.element(words, lane, row / 8 + block * (self.rows / 8), column % per, self.bits)
+        (lane, row / 8 + block * (self.rows / 8), column % per)
+    }
+
+    pub(crate) fn place_of_second(&self, row: usize, column: usize) -> (usize, usize, usize) {
+        let per = self.word() / self.bits;
+        (column * 4 + row / per % 4, row / (4 * per), row % per)
+    }
+
+    fn first(&self, words: &[u64], row: usize, column: usize) -> u64 {
+        let (lane, register, at) = self.place_of_first(row, column);
+        self.element(words, lane, register, at, self.bits)
     }
 
     fn second(&self, words: &[u64], row: usize, column: usize) -> u64 {
-        let per = self.word() / self.bits;
-        self.element(words, column * 4 + row / per % 4, 8 + row / (4 * per), row % per, self.bits)
+        let (lane, register, at) = self.place_of_second(row, column);
+        self.element(words, lane, 8 + register, at, self.bits)
     }
 
-    fn place_of_sum(&self, row: usize, column: usize) -> (usize, usize, usize) {
+    pub(crate) fn place_of_sum(&self, row: usize, column: usize) -> (usize, usize, usize) {
         let per = self.word() / self.sum_bits;
         let element = row / 8 * 2 + column % 2;
         (row % 8 * 4 + column / 2, element / per, element % per)

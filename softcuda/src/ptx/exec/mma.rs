@@ -7,7 +7,9 @@
 //! - of the sum: row `n / 4 + 8 * (e / 2)` and column `n % 4 * 2 + e % 2` as element `e` of its registers.
 
 use super::core::{Core, LANES, Lane, Op, Reg, Step};
-use super::mma_sum::{aligned, aligned_half, in_two_steps, in_two_steps_half};
+use super::mma_sum::{
+    LEAST_OF_HALF, LEAST_OF_SINGLE, aligned, aligned_half, in_two_steps, in_two_steps_half,
+};
 use crate::ptx::byte_float::{ByteFloat, E4m3, E5m2};
 use crate::ptx::float::{Round, canonical, passed};
 use crate::ptx::half::{Bf16, F16, Half};
@@ -43,6 +45,8 @@ pub(in crate::ptx) trait Factor {
     const PER: usize;
     /// Whether they are multiplied as elements of 16 bits, in two steps.
     const IN_TWO_STEPS: bool = false;
+    /// The least exponent of a number that is not subnormal, of a format with as many exponents as singles have if none is said.
+    const LEAST: i32 = LEAST_OF_SINGLE;
 
     fn number(word: Self::Word, at: usize) -> Self::Number;
 }
@@ -66,7 +70,7 @@ pub(in crate::ptx) trait Sum {
 }
 
 macro_rules! factors {
-    ($($name:ident: $word:ty, $number:ty, $per:literal $(in two steps $two:literal)?, $of:expr;)*) => { $(
+    ($($name:ident: $word:ty, $number:ty, $per:literal $(in two steps $two:literal)? $(least $least:ident)?, $of:expr;)*) => { $(
         pub(in crate::ptx) struct $name;
 
         impl Factor for $name {
@@ -74,6 +78,7 @@ macro_rules! factors {
             type Number = $number;
             const PER: usize = $per;
             $(const IN_TWO_STEPS: bool = $two;)?
+            $(const LEAST: i32 = $least;)?
 
             fn number(word: $word, at: usize) -> $number {
                 let of: fn($word, usize) -> $number = $of;
@@ -92,7 +97,7 @@ fn byte(word: u32, at: usize) -> u8 {
 }
 
 factors! {
-    OfF16: u32, f64, 2, |word, at| F16::to_f32(half(word, at)).into();
+    OfF16: u32, f64, 2 least LEAST_OF_HALF, |word, at| F16::to_f32(half(word, at)).into();
     OfBf16: u32, f64, 2, |word, at| Bf16::to_f32(half(word, at)).into();
     // The bits below those of the format are not looked at.
     OfTf32: u32, f64, 1, |word, _| f32::from_bits(word & !0x1fff).into();
@@ -124,7 +129,7 @@ impl Sum for InF32 {
     }
 
     fn total<A: Factor<Number = f64>>(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
-        if A::IN_TWO_STEPS { in_two_steps(before, pairs) } else { aligned(before, pairs) }
+        if A::IN_TWO_STEPS { in_two_steps(before, pairs) } else { aligned(A::LEAST, before, pairs) }
     }
 }
 
@@ -144,7 +149,7 @@ impl Sum for InF16 {
     }
 
     fn total<A: Factor<Number = f64>>(before: f64, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
-        if A::IN_TWO_STEPS { in_two_steps_half(before, pairs) } else { aligned_half(before, pairs) }
+        if A::IN_TWO_STEPS { in_two_steps_half(before, pairs) } else { aligned_half(A::LEAST, before, pairs) }
     }
 }
 
