@@ -47,8 +47,8 @@ fn clock(device: &Device, kind: c_uint) -> Result<c_uint, Code> {
     match kind {
         GRAPHICS | MULTIPROCESSORS => Ok(device.clock_rate / 1000),
         MEMORY => Ok(device.memory_clock_rate / 1000),
-        VIDEO => Err(NOT_SUPPORTED),
-        _ => Err(INVALID_ARGUMENT),
+        // What the clock is now NVML says of no kind that it does not know, either.
+        _ => Err(NOT_SUPPORTED),
     }
 }
 
@@ -64,6 +64,9 @@ pub unsafe extern "C" fn nvmlDeviceGetClockInfo(of: Handle, kind: c_uint, mhz: *
 /// `mhz` is NULL or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetMaxClockInfo(of: Handle, kind: c_uint, mhz: *mut c_uint) -> c_int {
+    if kind > VIDEO {
+        return call(|_| Err(INVALID_ARGUMENT));
+    }
     // SAFETY: the caller's promise.
     unsafe { nvmlDeviceGetClockInfo(of, kind, mhz) }
 }

@@ -14,11 +14,12 @@ pub(crate) const NOT_FOUND: Code = Code(6);
 pub(crate) const INSUFFICIENT_SIZE: Code = Code(7);
 pub(crate) const DRIVER_NOT_LOADED: Code = Code(9);
 pub(crate) const LIBRARY_NOT_FOUND: Code = Code(12);
+pub(crate) const FUNCTION_NOT_FOUND: Code = Code(13);
 pub(crate) const VERSION_MISMATCH: Code = Code(25);
 pub(crate) const GPU_NOT_FOUND: Code = Code(28);
 pub(crate) const UNKNOWN: Code = Code(999);
 
-/// What the codes mean, from 0.
+/// What the codes mean, from 0, as the NVML of driver 580 says it.
 const TEXTS: [&CStr; 31] = [
     c"Success",
     c"Uninitialized",
@@ -42,15 +43,15 @@ const TEXTS: [&CStr; 31] = [
     c"In use by another client",
     c"Insufficient Memory",
     c"No data",
-    c"The requested vgpu operation is not available on target device, because ECC is enabled",
+    c"vGPU ECC not supported",
     c"Insufficient Resources",
-    c"Frequency Not Supported",
-    c"Argument Version Mismatch",
-    c"Deprecated",
-    c"Not Ready",
-    c"No GPUs were found",
-    c"Invalid State",
-    c"Reset Type Not Supported",
+    c"Invalid Frequency",
+    c"Argument version mismatch",
+    c"Requested functionality has been deprecated",
+    c"System is not in ready state",
+    c"No supported GPUs were found",
+    c"Resource not in correct state to perform requested operation",
+    c"Reset type is not supported for given device",
 ];
 
 /// What a result means. Never NULL; the text lasts. Works at any time.

@@ -68,6 +68,8 @@ unsafe fn find(
     unsafe { put(found, handle(number.ok_or(NOT_FOUND)?)) }
 }
 
+/// Finds a device by what `nvmlDeviceGetUUID` says, with or without what that begins with; capital letters are others.
+///
 /// # Safety
 /// `uuid` is NULL or terminated, `found` is NULL or can be written.
 #[unsafe(no_mangle)]
@@ -75,8 +77,10 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, found: *
     call(|core| {
         // SAFETY: the caller's promise.
         let uuid = unsafe { text(uuid) }?;
+        let wanted = uuid.strip_prefix(UUID_PREFIX).unwrap_or(uuid);
+        let is_it = |device: &Device| uuid_of(device).strip_prefix(UUID_PREFIX) == Some(wanted);
         // SAFETY: the caller's promise.
-        unsafe { find(|device| uuid_of(device).eq_ignore_ascii_case(uuid), found, core) }
+        unsafe { find(is_it, found, core) }
     })
 }
 
@@ -117,12 +121,14 @@ fn parse_address(text: &str) -> Option<(u32, u32, u32)> {
     (hex(function)? == 0).then_some(parsed)
 }
 
+const UUID_PREFIX: &str = "GPU-";
+
 /// As people write it: `GPU-`, and groups of four, two, two, two and six bytes.
 fn uuid_of(device: &Device) -> String {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let bytes = &device.uuid;
     let groups = [&bytes[..4], &bytes[4..6], &bytes[6..8], &bytes[8..10], &bytes[10..]];
-    format!("GPU-{}", groups.map(hex).join("-"))
+    format!("{UUID_PREFIX}{}", groups.map(hex).join("-"))
 }
 
 /// # Safety
@@ -239,7 +245,7 @@ pub(crate) struct Pci {
     address: Address,
 }
 
-/// The same of older functions, without what was reserved.
+/// The same of the oldest function. There was more, which is not written.
 #[repr(C)]
 pub(crate) struct OldPci {
     address: OldAddress,
@@ -247,6 +253,23 @@ pub(crate) struct OldPci {
     bus: c_uint,
     device: c_uint,
     product: c_uint,
+}
+
+/// The same of the second function.
+#[repr(C)]
+pub(crate) struct PciV2 {
+    old: OldPci,
+    subsystem: c_uint,
+}
+
+fn old_pci(device: &Device) -> OldPci {
+    OldPci {
+        address: old_address(device),
+        domain: device.pci_domain,
+        bus: device.pci_bus,
+        device: device.pci_device,
+        product: 0,
+    }
 }
 
 #[repr(C)]
@@ -305,19 +328,9 @@ pub unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(of: Handle, pci: *mut Pci) -> c
 /// # Safety
 /// `pci` is NULL or can be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetPciInfo_v2(of: Handle, pci: *mut OldPci) -> c_int {
-    call(|core| {
-        let device = device(core, of)?;
-        let own = OldPci {
-            address: old_address(&device),
-            domain: device.pci_domain,
-            bus: device.pci_bus,
-            device: device.pci_device,
-            product: 0,
-        };
-        // SAFETY: the caller's promise.
-        unsafe { put(pci, own) }
-    })
+pub unsafe extern "C" fn nvmlDeviceGetPciInfo_v2(of: Handle, pci: *mut PciV2) -> c_int {
+    // SAFETY: the caller's promise.
+    call(|core| unsafe { put(pci, PciV2 { old: old_pci(&device(core, of)?), subsystem: 0 }) })
 }
 
 /// # Safety
@@ -325,7 +338,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPciInfo_v2(of: Handle, pci: *mut OldPci) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetPciInfo(of: Handle, pci: *mut OldPci) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { nvmlDeviceGetPciInfo_v2(of, pci) }
+    call(|core| unsafe { put(pci, old_pci(&device(core, of)?)) })
 }
 
 /// # Safety
@@ -354,7 +367,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPciInfoExt(of: Handle, pci: *mut PciExt) -
 
 #[cfg(test)]
 mod tests {
-    use super::{OldPci, Pci, PciExt, parse_address};
+    use super::{OldPci, Pci, PciExt, PciV2, parse_address};
 
     #[test]
     fn addresses() {
@@ -373,6 +386,7 @@ mod tests {
 
     #[test]
     fn layouts() {
-        assert_eq!((size_of::<Pci>(), size_of::<OldPci>(), size_of::<PciExt>()), (68, 32, 64));
+        assert_eq!((size_of::<OldPci>(), size_of::<PciV2>(), size_of::<Pci>()), (32, 36, 68));
+        assert_eq!(size_of::<PciExt>(), 64);
     }
 }

@@ -5,6 +5,7 @@
 //! have is not exported, so that programs which look it up see that.
 //!
 //! - `activity`, `identity`, `memory`, `mig`, `system`: the functions, by what they ask for;
+//! - `nothing`: what there is none of;
 //! - `refused`: the functions that nothing here answers;
 //! - `session`: what every call begins with;
 //! - `device`, `place`: handles, and where answers are written;
@@ -21,6 +22,7 @@ mod device;
 mod identity;
 mod memory;
 mod mig;
+mod nothing;
 mod place;
 mod refused;
 mod session;

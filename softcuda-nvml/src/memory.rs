@@ -1,5 +1,6 @@
 //! Memory of devices: what this process uses of its own.
 
+use crate::code::{FUNCTION_NOT_FOUND, VERSION_MISMATCH};
 use crate::device::{Handle, device};
 use crate::place::{check_version, put};
 use crate::session::call;
@@ -39,8 +40,10 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo(of: Handle, memory: *mut Memory
 pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(of: Handle, memory: *mut MemoryV2) -> c_int {
     call(|core| {
         let device = device(core, of)?;
+        // A version that NVML does not know is one whose function it does not have.
         // SAFETY: the caller's promise.
-        unsafe { check_version(memory, 2) }?;
+        let known = unsafe { check_version(memory, 2) };
+        known.map_err(|code| if code == VERSION_MISMATCH { FUNCTION_NOT_FOUND } else { code })?;
         let own = MemoryV2 {
             version: size_of::<MemoryV2>() as c_uint | 2 << 24,
             total: device.memory,

@@ -45,6 +45,19 @@ pub unsafe extern "C" fn nvmlDeviceIsMigDeviceHandle(of: Handle, is_one: *mut c_
     call(|core| unsafe { number(core, of).and_then(|_| put(is_one, 0)) })
 }
 
+/// Defines functions that only handles of MIG devices are good for.
+macro_rules! only_of_mig {
+    ($($name:ident)*) => {$(
+        /// No handle is one of a MIG device.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name(_of: Handle, _found: *mut c_uint) -> c_int {
+            call(|_| Err(INVALID_ARGUMENT))
+        }
+    )*};
+}
+
+only_of_mig! { nvmlDeviceGetGpuInstanceId nvmlDeviceGetComputeInstanceId }
+
 /// There is none of any index.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlDeviceGetMigDeviceHandleByIndex(

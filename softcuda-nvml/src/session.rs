@@ -1,17 +1,15 @@
 //! What every call begins with: NVML has to be initialised, as often as it is shut down.
 
 use crate::code::{
-    Code, DRIVER_NOT_LOADED, GPU_NOT_FOUND, INVALID_ARGUMENT, LIBRARY_NOT_FOUND, SUCCESS, UNINITIALIZED,
-    UNKNOWN,
+    Code, DRIVER_NOT_LOADED, GPU_NOT_FOUND, LIBRARY_NOT_FOUND, SUCCESS, UNINITIALIZED, UNKNOWN,
 };
 use crate::core::Core;
 use std::ffi::{c_int, c_uint};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Flags of `nvmlInitWithFlags`.
+/// A flag of `nvmlInitWithFlags`. It passes over those that it does not know.
 const NO_GPUS: c_uint = 1;
-const KNOWN_FLAGS: c_uint = 0b111;
 
 static OPEN: AtomicU64 = AtomicU64::new(0);
 
@@ -25,15 +23,17 @@ pub(crate) fn call(body: impl FnOnce(&Core) -> Result<(), Code>) -> c_int {
     })
 }
 
+/// The same of a call that NVML answers at any time.
+pub(crate) fn call_at_any_time(body: impl FnOnce(&Core) -> Result<(), Code>) -> c_int {
+    answer(|| body(Core::of_process().ok_or(LIBRARY_NOT_FOUND)?))
+}
+
 fn answer(body: impl FnOnce() -> Result<(), Code>) -> c_int {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(UNKNOWN));
     result.err().map_or(SUCCESS, |code| code.0)
 }
 
 fn begin(flags: c_uint) -> Result<(), Code> {
-    if flags & !KNOWN_FLAGS != 0 {
-        return Err(INVALID_ARGUMENT);
-    }
     let core = Core::of_process().ok_or(LIBRARY_NOT_FOUND)?;
     core.version().ok_or(DRIVER_NOT_LOADED)?;
     if core.count() == 0 && flags & NO_GPUS == 0 {

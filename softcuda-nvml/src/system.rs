@@ -2,8 +2,8 @@
 
 use crate::code::{INVALID_ARGUMENT, NOT_FOUND, UNKNOWN};
 use crate::core::Core;
-use crate::place::{put, put_text};
-use crate::session::call;
+use crate::place::{check_version, put, put_text};
+use crate::session::{call, call_at_any_time};
 use std::ffi::{c_char, c_int, c_uint};
 
 /// The branch of NVIDIA's driver that came with a version of CUDA.
@@ -23,11 +23,33 @@ const BRANCHES: [(c_int, u32); 13] = [
     (13_050, 615),
 ];
 
+fn branch(core: &Core) -> Option<u32> {
+    let version = core.version()?;
+    BRANCHES.iter().rev().find(|(since, _)| *since <= version).map(|(_, branch)| *branch)
+}
+
 /// As a driver of that branch writes it, with zeros for its releases, of which softcuda is none.
 fn driver_version(core: &Core) -> Option<String> {
-    let version = core.version()?;
-    let branch = BRANCHES.iter().rev().find(|(since, _)| *since <= version)?.1;
-    Some(format!("{branch}.00.00"))
+    branch(core).map(|branch| format!("{branch}.00.00"))
+}
+
+#[repr(C)]
+pub(crate) struct Branch {
+    version: c_uint,
+    name: [c_char; 80],
+}
+
+/// # Safety
+/// `info` is NULL, or begins with its version and can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlSystemGetDriverBranch(info: *mut Branch, length: c_uint) -> c_int {
+    call(|core| {
+        // SAFETY: the caller's promise.
+        unsafe { check_version(info, 1) }?;
+        let name = format!("r{}_00", branch(core).ok_or(UNKNOWN)?);
+        // SAFETY: the caller's promise; no more than the struct has.
+        unsafe { put_text((&raw mut (*info).name).cast(), length.min(80), &name) }
+    })
 }
 
 /// # Safety
@@ -38,13 +60,13 @@ pub unsafe extern "C" fn nvmlSystemGetDriverVersion(version: *mut c_char, length
     call(|core| unsafe { put_text(version, length, &driver_version(core).ok_or(UNKNOWN)?) })
 }
 
-/// The version of CUDA's major part, and that of the driver.
+/// The version of CUDA's major part, and that of the driver. It needs no initialisation.
 ///
 /// # Safety
 /// `version` is NULL or has `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlSystemGetNVMLVersion(version: *mut c_char, length: c_uint) -> c_int {
-    call(|core| {
+    call_at_any_time(|core| {
         let major = core.version().ok_or(UNKNOWN)? / 1000;
         let text = format!("{major}.{}", driver_version(core).ok_or(UNKNOWN)?);
         // SAFETY: the caller's promise.

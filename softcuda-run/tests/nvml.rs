@@ -34,6 +34,8 @@ static int call(void *library, const char *name, uint64_t a, uint64_t b, uint64_
 struct memory { uint64_t total, free, used; };
 struct memory2 { unsigned version; uint64_t total, reserved, free, used; };
 struct pci { char old[16]; unsigned domain, bus, device, product, subsystem; char address[32]; };
+struct field { unsigned field, scope; int64_t timestamp, latency; unsigned kind; int result; uint64_t value; };
+struct branch { unsigned version; char name[80]; };
 struct process { unsigned pid; uint64_t used; unsigned gpu, compute; };
 
 int main(int argc, char **argv) {
@@ -52,10 +54,12 @@ int main(int argc, char **argv) {
     CHECK(NVML("DeviceGetCount_v2", AT(&count), 0, 0) == 1 && count == 7);
     CHECK(NVML("SystemGetDriverVersion", AT(text), 96, 0) == 1 && !strcmp(text, "untouched"));
     CHECK(NVML("DeviceGetTemperature", 0, 0, 0) == 1 && NVML("Shutdown", 0, 0, 0) == 1);
-    CHECK(NVML("InitWithFlags", 0x80, 0, 0) == 2 && NVML("Shutdown", 0, 0, 0) == 1);
+    CHECK(NVML("InitWithFlags", 0x80, 0, 0) == 0 && NVML("Shutdown", 0, 0, 0) == 0 && NVML("Shutdown", 0, 0, 0) == 1);
+    CHECK(NVML("SystemGetNVMLVersion", AT(text), 96, 0) == 0);
     const char *(*string)(int) = 0;
     *(void **)&string = dlsym(nvml, "nvmlErrorString");
     CHECK(!strcmp(string(0), "Success") && !strcmp(string(3), "Not Supported") && !strcmp(string(13), "Function Not Found"));
+    CHECK(!strcmp(string(25), "Argument version mismatch") && !strcmp(string(28), "No supported GPUs were found"));
     CHECK(!strcmp(string(999), "Unknown Error") && !strcmp(string(-5), "Unknown Error") && !strcmp(string(31), "Unknown Error"));
 
     CHECK(NVML("Init_v2", 0, 0, 0) == 0 && NVML("InitWithFlags", 0, 0, 0) == 0);
@@ -69,6 +73,19 @@ int main(int argc, char **argv) {
     CHECK(NVML("SystemGetDriverVersion", AT(text), 10, 0) == 0 && NVML("SystemGetDriverVersion", 0, 10, 0) == 2);
     snprintf(expected, sizeof expected, "%d.%s.00.00", version / 1000, branch);
     CHECK(NVML("SystemGetNVMLVersion", AT(text), 96, 0) == 0 && !strcmp(text, expected));
+    struct branch named = {sizeof named | 1u << 24, ""};
+    snprintf(expected, sizeof expected, "r%s_00", branch);
+    CHECK(NVML("SystemGetDriverBranch", AT(&named), 80, 0) == 0 && !strcmp(named.name, expected));
+    CHECK(NVML("SystemGetDriverBranch", AT(&named), 3, 0) == 7 && NVML("SystemGetDriverBranch", 0, 80, 0) == 2);
+    named.version = 0;
+    CHECK(NVML("SystemGetDriverBranch", AT(&named), 80, 0) == 25);
+    for (const char *const *name = (const char *[]){"UnitGetCount", "GetExcludedDeviceCount", "GetBlacklistDeviceCount", "SystemGetHicVersion", 0}; *name; name++) {
+        char whole[64];
+        snprintf(whole, sizeof whole, "nvml%s", *name);
+        number = 7;
+        CHECK(call(nvml, whole, AT(&number), 0, 0) == 0 && number == 0 && call(nvml, whole, 0, 0, 0) == 2);
+    }
+    CHECK(NVML("DeviceGetHandleBySerial", AT("1"), AT(&device), 0) == 6 && NVML("DeviceGetHandleBySerial", 0, AT(&device), 0) == 2);
     CHECK(NVML("SystemGetProcessName", getpid(), AT(text), 96) == 0 && !strcmp(text, argv[0]));
     CHECK(NVML("SystemGetProcessName", getpid(), AT(text), 3) == 0 && strlen(text) == 2);
     CHECK(NVML("SystemGetProcessName", 0, AT(text), 96) == 6);
@@ -91,7 +108,15 @@ int main(int argc, char **argv) {
                  uuid[14], uuid[15]);
         CHECK(!strcmp(text, expected));
         CHECK(NVML("DeviceGetHandleByUUID", AT(text), AT(&found), 0) == 0 && found == device);
+        found = NULL;
+        CHECK(NVML("DeviceGetHandleByUUID", AT(text + 4), AT(&found), 0) == 0 && found == device);
+        text[0] = 'g';
+        CHECK(NVML("DeviceGetHandleByUUID", AT(text), AT(&found), 0) == 6);
         struct pci pci;
+        memset(&pci, 0x55, sizeof pci);
+        CHECK(NVML("DeviceGetPciInfo_v2", AT(device), AT(&pci), 0) == 0 && pci.subsystem == 0 && pci.address[0] == 0x55);
+        memset(&pci, 0x55, sizeof pci);
+        CHECK(NVML("DeviceGetPciInfo", AT(device), AT(&pci), 0) == 0 && pci.product == 0 && pci.subsystem == 0x55555555);
         CHECK(CUDA("DeviceGetPCIBusId", AT(address), 32, i) == 0 && NVML("DeviceGetPciInfo_v3", AT(device), AT(&pci), 0) == 0);
         CHECK(!strcmp(pci.old, address) && !strncmp(pci.address, "0000", 4) && !strcmp(pci.address + 4, address));
         found = NULL;
@@ -112,7 +137,12 @@ int main(int argc, char **argv) {
         CHECK(NVML("DeviceIsMigDeviceHandle", AT(device), AT(&number), 0) == 0 && number == 0);
         CHECK(NVML("DeviceGetTemperature", AT(device), 0, AT(&number)) == 3 && NVML("DeviceGetPowerUsage", AT(device), AT(&number), 0) == 3);
         CHECK(NVML("DeviceGetClockInfo", AT(device), 1, AT(&number)) == 0 && number > 100 && number < 10000);
-        CHECK(NVML("DeviceGetClockInfo", AT(device), 3, AT(&number)) == 3 && NVML("DeviceGetClockInfo", AT(device), 9, AT(&number)) == 2);
+        CHECK(NVML("DeviceGetClockInfo", AT(device), 3, AT(&number)) == 3 && NVML("DeviceGetClockInfo", AT(device), 9, AT(&number)) == 3);
+        CHECK(NVML("DeviceGetMaxClockInfo", AT(device), 3, AT(&number)) == 3 && NVML("DeviceGetMaxClockInfo", AT(device), 9, AT(&number)) == 2);
+        CHECK(NVML("DeviceGetGpuInstanceId", AT(device), AT(&number), 0) == 2 && NVML("DeviceGetComputeInstanceId", AT(device), AT(&number), 0) == 2);
+        struct field fields[2] = {{.field = 1, .result = 77}, {.field = 82, .result = 77}};
+        CHECK(NVML("DeviceGetFieldValues", AT(device), 2, AT(fields)) == 0 && fields[0].result == 3 && fields[1].result == 3);
+        CHECK(NVML("DeviceGetFieldValues", AT(device), 0, AT(fields)) == 2 && NVML("DeviceGetFieldValues", AT(device), 1, 0) == 2);
     }
     CHECK(NVML("DeviceGetHandleByUUID", AT("GPU-00000000-0000-0000-0000-000000000000"), AT(&device), 0) == 6);
     CHECK(NVML("DeviceGetHandleByPciBusId_v2", AT("0000:FE:06.0"), AT(&device), 0) == 6);
@@ -136,7 +166,7 @@ int main(int argc, char **argv) {
     CHECK(processes[0].pid == (unsigned)getpid() && processes[0].used >= 4 << 20 && processes[0].gpu == 0xffffffff);
     CHECK(NVML("DeviceGetGraphicsRunningProcesses_v3", AT(device), AT(&number), AT(processes)) == 0 && number == 0);
     memory.version = 1;
-    CHECK(NVML("DeviceGetMemoryInfo_v2", AT(device), AT(&memory), 0) == 25);
+    CHECK(NVML("DeviceGetMemoryInfo_v2", AT(device), AT(&memory), 0) == 13);
     memory.version = sizeof memory | 2u << 24;
     CHECK(NVML("DeviceGetMemoryInfo_v2", AT(device), AT(&memory), 0) == 0 && memory.used == processes[0].used);
     CHECK(memory.total == memory.reserved + memory.free + memory.used);
