@@ -1,12 +1,12 @@
 //! Adding nodes.
 
-use super::contents::Record;
 #[cfg(feature = "capi")]
 use super::definition::Last;
 use super::definition::{GraphObject, NodeState, State, Tree};
 use super::ids::{GraphId, NodeId};
 use super::node_name::NodeName;
 use super::predecessors::{Natives, Predecessors};
+use super::record::Record;
 use super::{Graph, Node, condition, keeping, refusal, relations, restriction};
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
@@ -92,7 +92,7 @@ impl Graph {
         let attachment = keeping::kept(keeps, prepared, || operation.holds().0);
         let output = O::output(&parameters);
         let context = own.filter(|own| own != tree.context());
-        let id = state.list_made(graph, added, || Record::keeping(parameters, attachment, context));
+        let id = state.list_made(graph, added, attachment, || Record::within(parameters, context));
         Ok((Added { tree, state: guard, id }, output))
     }
 }

@@ -76,13 +76,13 @@ impl Node {
         self.check_type(NodeType::Kernel)?;
         let (known, event) = {
             let state = self.tree.lock();
-            let record = state.record(self.name().check_there(&state)?);
+            let id = self.name().check_there(&state)?;
+            let record = state.record(id);
             let known = match &record.parameters {
                 Parameters::Kernel(kernel) if record.is_ours => Some(kernel.attributes().into()),
                 _ => None,
             };
-            let event: Option<Hold> =
-                record.attachment.as_ref().and_then(|kept| kept.holds().of(For::Event).cloned());
+            let event: Option<Hold> = state.contents.holds_of(id).of(For::Event).cloned();
             (known, event)
         };
         let all: Box<[CUlaunchAttribute]> = known.map_or_else(|| self.asked_attributes(), Ok)?;

@@ -2,13 +2,13 @@
 
 use super::add::{Added, before};
 use super::below::list_below;
-use super::contents::Record;
 use super::copy::Known;
 use super::definition::{GraphState, State, Tree};
 use super::foreign;
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
 use super::predecessors::{Natives, Predecessors};
+use super::record::Record;
 use super::recorder::Recorder;
 use super::within::Within;
 use super::{Graph, Node, moved, refusal, relations, remove, restriction, setters, updatable};

@@ -3,11 +3,11 @@
 use super::add::{Added, before};
 use super::below::list_below;
 use super::condition::{self, Condition};
-use super::contents::Record;
 use super::definition::{ConditionState, State, Tree};
 use super::ids::{ConditionId, GraphId, NodeId};
 use super::kind::{ConditionalKind, GraphKind};
 use super::predecessors::{Natives, Predecessors};
+use super::record::Record;
 use super::within::Within;
 use super::{Graph, Node, refusal, relations, remove, restriction};
 use crate::driver::Version;

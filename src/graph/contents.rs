@@ -1,144 +1,14 @@
-//! What nodes do, and what they keep for that, in pages: a record in the place of each node.
+//! What nodes do, and what is kept for that, page by page.
 
 use super::ids::{GraphId, NodeId};
-use crate::context::Context;
+use super::page::{PLACES, Page};
+use super::record::{Loose, Record};
 use crate::driver::CallError;
 use crate::op::attachment::{Attachment, Prepared, let_go_of};
-use crate::op::node::{Holds, NodeType, Parameters};
+use crate::op::node::{For, Hold, Holds};
 use std::sync::Arc;
 
-/// How many nodes share a page.
-const PLACES: usize = 32;
-
-/// What a node does, and what it keeps for that.
-#[derive(Clone)]
-pub(super) struct Record {
-    pub(super) graph: GraphId,
-    /// By this the node is named; greater for what was made later.
-    pub(super) number: u32,
-    pub(super) parameters: Parameters,
-    /// Whether the parameters are what this library gave. Of somebody else's node only the type is known.
-    pub(super) is_ours: bool,
-    /// Whether the node is the library's own, and nobody is told of it.
-    pub(super) is_hidden: bool,
-    /// Whether anybody knows what the node does: not in an exec that took over nodes which cannot be told apart.
-    pub(super) is_known: bool,
-    /// The context in which the node runs; `None` for that of the definition.
-    pub(super) context: Option<Context>,
-    pub(super) attachment: Option<Attachment>,
-}
-
-impl Record {
-    /// Of a node for which nothing is kept.
-    pub(super) fn new(parameters: Parameters) -> Self {
-        Self::keeping(parameters, None, None)
-    }
-
-    /// Of a node for which something is kept, in a context of its own.
-    #[inline(always)]
-    pub(super) fn keeping(
-        parameters: Parameters,
-        attachment: Option<Attachment>,
-        context: Option<Context>,
-    ) -> Self {
-        Self {
-            graph: GraphId::ROOT,
-            number: 0,
-            parameters,
-            is_ours: true,
-            is_hidden: false,
-            is_known: true,
-            context,
-            attachment,
-        }
-    }
-
-    /// The same in another definition, whose nodes run in another context by themselves.
-    pub(super) fn moved(mut self, from: &Context, to: &Context) -> Self {
-        let context = self.context.unwrap_or_else(|| from.clone());
-        self.context = (context != *to).then_some(context);
-        self
-    }
-
-    /// The same, and nothing is kept for it but by the driver's graph.
-    fn keeping_nothing(&self) -> Self {
-        let attachment = self.attachment.as_ref().filter(|kept| !kept.is_of_definition()).cloned();
-        Self { parameters: self.parameters.clone(), context: self.context.clone(), attachment, ..*self }
-    }
-
-    /// What is kept here, and not by the driver's graph.
-    #[inline]
-    pub(super) fn holds(&self) -> Option<&Holds> {
-        self.attachment.as_ref()?.own()
-    }
-
-    /// The same, to be changed, beside what the node does.
-    pub(super) fn holds_mut(&mut self) -> (&mut Holds, &Parameters) {
-        if self.holds().is_none() {
-            self.attachment = Some(Attachment::of_definition(Holds::default));
-        }
-        let holds = self.attachment.as_mut().and_then(Attachment::own_mut);
-        (holds.expect("it was just made sure"), &self.parameters)
-    }
-
-    /// The same, taken out.
-    pub(super) fn take_holds(&mut self) -> Option<Holds> {
-        self.attachment.as_mut()?.take_own()
-    }
-
-    /// Keeps this, and nothing else, here.
-    pub(super) fn keep(&mut self, holds: Holds) {
-        self.attachment = (!holds.is_empty()).then(|| Attachment::of_definition(|| holds));
-    }
-
-    /// Whether the parameters are known without asking the driver for each.
-    pub(super) fn is_told_by_parameters(&self) -> bool {
-        self.is_ours && !matches!(self.parameters, Parameters::Plain(_))
-    }
-
-    pub(super) fn node_type(&self) -> NodeType {
-        self.parameters.node_type()
-    }
-}
-
-#[repr(transparent)]
-struct Page([Option<Record>; PLACES]);
-
-impl Page {
-    fn new() -> Arc<Self> {
-        Self::of(|_| None)
-    }
-
-    /// Made place by place where it stays: where nothing is optimised, the whole of it would take 10 KiB of the caller's stack, which may be small.
-    #[inline]
-    fn of(mut make: impl FnMut(usize) -> Option<Record>) -> Arc<Self> {
-        let mut page = Arc::<Self>::new_uninit();
-        let first =
-            Arc::get_mut(&mut page).expect("nobody else has it yet").as_mut_ptr().cast::<Option<Record>>();
-        for place in 0..PLACES {
-            // SAFETY: a page is that many records, one behind the other, and this is one of them.
-            unsafe { first.add(place).write(make(place)) };
-        }
-        // SAFETY: each of its places was written.
-        unsafe { page.assume_init() }
-    }
-
-    fn forgotten(&self) -> Arc<Self> {
-        let mut page = self.keeping_nothing();
-        own(&mut page).0.iter_mut().flatten().for_each(|record| record.is_known = false);
-        page
-    }
-
-    fn keeps(&self) -> bool {
-        self.0.iter().flatten().any(|record| record.holds().is_some())
-    }
-
-    fn keeping_nothing(&self) -> Arc<Self> {
-        Self::of(|place| self.0[place].as_ref().map(Record::keeping_nothing))
-    }
-}
-
-/// The records of many nodes, page by page, and what is kept for none of them.
+/// The records of many nodes, and what is kept for none of them.
 ///
 /// A copy shares the pages. A page that only its holder has is edited in place; one that others have, too, is copied first. So nobody has
 /// to be told of an edit, and what a page keeps goes with the last one that has it.
@@ -158,20 +28,30 @@ impl Contents {
     }
 
     #[inline]
+    fn page(&self, id: NodeId) -> Option<&Page> {
+        self.pages.get(page_of(id))?.as_deref()
+    }
+
+    #[inline]
+    fn page_mut(&mut self, id: NodeId) -> Option<&mut Page> {
+        self.pages.get_mut(page_of(id))?.as_mut().map(own)
+    }
+
+    #[inline]
     pub(super) fn get(&self, id: NodeId) -> Option<&Record> {
-        self.pages.get(page_of(id))?.as_ref()?.0[place_of(id)].as_ref()
+        self.page(id)?.get(place_of(id))
     }
 
     /// A record, to be edited.
     #[inline]
     pub(super) fn get_mut(&mut self, id: NodeId) -> Option<&mut Record> {
-        own(self.pages.get_mut(page_of(id))?.as_mut()?).0[place_of(id)].as_mut()
+        self.page_mut(id)?.get_mut(place_of(id))
     }
 
     /// The records that share a page with this one, to be edited.
     #[inline]
     pub(super) fn edit_page_of(&mut self, id: NodeId) -> Option<EditedPage<'_>> {
-        Some(EditedPage(own(self.pages.get_mut(page_of(id))?.as_mut()?)))
+        self.page_mut(id).map(EditedPage)
     }
 
     /// Writes the record of a node, made where it stays: it is large.
@@ -181,49 +61,105 @@ impl Contents {
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
-        let place = &mut own(self.pages[page].get_or_insert_with(Page::new)).0[place_of(id)];
-        if place.is_some() {
-            *place = None;
-            self.count -= 1;
+        let page = own(self.pages[page].get_or_insert_with(Page::new));
+        if page.put(place_of(id), make).is_none() {
+            self.count += 1;
         }
-        self.count += 1;
-        // SAFETY: nothing stands there that would have to be dropped.
-        unsafe { std::ptr::from_mut(place).write(Some(make())) };
-        place.as_mut().expect("it was just written")
+        page.get_mut(place_of(id)).expect("it was just written")
+    }
+
+    /// Writes a record, with what is kept for its node.
+    pub(super) fn put_loose(&mut self, id: NodeId, loose: Loose) {
+        self.put(id, || loose.record);
+        self.attach(id, loose.attachment);
     }
 
     /// Takes a record out.
-    pub(super) fn remove(&mut self, id: NodeId) -> Option<Record> {
-        let record = own(self.pages.get_mut(page_of(id))?.as_mut()?).0[place_of(id)].take();
-        self.count -= usize::from(record.is_some());
-        record
+    pub(super) fn remove(&mut self, id: NodeId) -> Option<Loose> {
+        let removed = self.page_mut(id)?.remove(place_of(id))?;
+        self.count -= 1;
+        Some(removed)
+    }
+
+    /// A copy of a record, to be put elsewhere.
+    pub(super) fn loose(&self, id: NodeId) -> Option<Loose> {
+        let page = self.page(id)?;
+        let record = page.get(place_of(id))?.bare();
+        Some(Loose { record, attachment: page.attachment(place_of(id)) })
+    }
+
+    /// Has this kept for a node, for which nothing is.
+    #[inline]
+    pub(super) fn attach(&mut self, id: NodeId, attachment: Option<Attachment>) {
+        if let Some(attachment) = attachment
+            && let Some(page) = self.page_mut(id)
+        {
+            page.attach(place_of(id), attachment);
+        }
+    }
+
+    /// What is kept for a node, taken out.
+    pub(super) fn detach(&mut self, id: NodeId) -> Option<Attachment> {
+        self.page_mut(id)?.detach(place_of(id))
+    }
+
+    /// Has this kept for a node; answers with what was kept before.
+    pub(super) fn reattach(&mut self, id: NodeId, attachment: Option<Attachment>) -> Option<Attachment> {
+        let before = self.detach(id);
+        self.attach(id, attachment);
+        before
+    }
+
+    /// What is kept for a node, by whomever.
+    pub(super) fn holds_of(&self, id: NodeId) -> Holds {
+        self.page(id).map(|page| page.holds(place_of(id))).unwrap_or_default()
+    }
+
+    /// What is kept for a node here, taken out.
+    pub(super) fn take_holds(&mut self, id: NodeId) -> Option<Holds> {
+        self.page_mut(id)?.take_holds(place_of(id))
+    }
+
+    /// Has this kept here for a node, too.
+    pub(super) fn keep(&mut self, id: NodeId, holds: Holds) {
+        if let Some(page) = self.page_mut(id) {
+            page.keep(place_of(id), holds);
+        }
+    }
+
+    fn all_pages(&self) -> impl Iterator<Item = &Page> {
+        self.pages.iter().flatten().map(Arc::as_ref)
     }
 
     /// All records, in the order of their places.
     pub(super) fn iter(&self) -> impl Iterator<Item = (NodeId, &Record)> {
         let pages = self.pages.iter().enumerate().filter_map(|(page, all)| Some((page, all.as_ref()?)));
-        pages.flat_map(|(page, all)| {
-            let records = all.0.iter().enumerate();
-            records.filter_map(move |(place, record)| Some((id(page, place), record.as_ref()?)))
-        })
+        pages.flat_map(|(page, all)| all.iter().map(move |(place, record)| (id(page, place), record)))
     }
 
     /// What is kept here, and not by the driver's graphs.
-    pub(super) fn holds(&self) -> impl Iterator<Item = &Holds> {
-        let of_nodes = self.iter().filter_map(|(_, record)| record.holds());
-        of_nodes.chain(self.unplaced.iter().filter_map(|(_, kept)| kept.own()))
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Hold> {
+        let unplaced = self.unplaced.iter().filter_map(|(_, kept)| kept.own());
+        self.all_pages().flat_map(Page::objects).chain(unplaced.flat_map(Holds::objects))
     }
 
     /// Whether something is kept here.
     pub(super) fn keeps(&self) -> bool {
-        self.holds().any(|holds| !holds.is_empty())
+        self.objects().next().is_some()
+    }
+
+    /// What the driver's graphs keep for nodes.
+    pub(super) fn given(&self) -> impl Iterator<Item = &Attachment> {
+        self.all_pages().flat_map(Page::all_given)
     }
 
     /// The records of some graphs, and what is kept for these.
     pub(super) fn of_graphs(&self, is_of: impl Fn(GraphId) -> bool) -> Self {
         let mut contents = Self::default();
-        for (id, record) in self.iter().filter(|(_, record)| is_of(record.graph)) {
-            contents.put(id, || record.clone());
+        for (id, _) in self.iter().filter(|(_, record)| is_of(record.graph)) {
+            if let Some(loose) = self.loose(id) {
+                contents.put_loose(id, loose);
+            }
         }
         contents.unplaced.extend(self.unplaced.iter().filter(|(graph, _)| is_of(*graph)).cloned());
         contents
@@ -231,7 +167,7 @@ impl Contents {
 
     /// The same nodes, of which nobody knows what they do.
     pub(super) fn forgotten(&self) -> Self {
-        let pages = self.pages.iter().map(|page| page.as_ref().map(|page| page.forgotten())).collect();
+        let pages = self.pages.iter().map(|page| page.as_ref().map(|page| page.bare(|_| false))).collect();
         Self { pages, count: self.count, unplaced: Vec::new() }
     }
 
@@ -240,9 +176,9 @@ impl Contents {
         let taken: Vec<_> = other.iter().map(|(id, _)| id).collect();
         let mut gone = Vec::new();
         for id in taken {
-            gone.extend(self.get_mut(id).and_then(Record::take_holds));
-            if let Some(record) = other.remove(id) {
-                self.put(id, || record);
+            gone.extend(self.take_holds(id));
+            if let Some(loose) = other.remove(id) {
+                self.put_loose(id, loose);
             }
         }
         gone
@@ -256,9 +192,9 @@ impl Contents {
         for (id, is_of) in all.into_iter().filter(|(_, is_of)| *is_of != Some(false)) {
             let Some(record) = self.get_mut(id) else { continue };
             record.is_known = false;
-            gone.extend(
-                record.attachment.as_mut().filter(|_| is_of.is_some()).and_then(Attachment::take_own),
-            );
+            if is_of.is_some() {
+                gone.extend(self.take_holds(id));
+            }
         }
         gone
     }
@@ -266,14 +202,15 @@ impl Contents {
     /// Takes what is kept for nodes of these graphs, and for which.
     pub(super) fn take_attached(&mut self, is_of: impl Fn(GraphId) -> bool) -> Vec<(GraphId, Attachment)> {
         let mut taken = Vec::new();
-        for page in self.pages.iter_mut().flatten() {
-            let is_attached = |record: &Record| record.attachment.is_some() && is_of(record.graph);
-            if !page.0.iter().flatten().any(is_attached) {
+        for page in self.pages.iter_mut().flatten().filter(|page| page.is_attached()) {
+            let of_graphs = page.iter().filter(|(_, record)| is_of(record.graph));
+            let of_graphs: Vec<_> = of_graphs.map(|(place, record)| (place, record.graph)).collect();
+            if of_graphs.is_empty() {
                 continue;
             }
-            for record in own(page).0.iter_mut().flatten().filter(|record| is_attached(record)) {
-                taken.extend(record.attachment.take().map(|attachment| (record.graph, attachment)));
-            }
+            let page = own(page);
+            let attached = |(place, graph)| page.detach(place).map(|attachment| (graph, attachment));
+            taken.extend(of_graphs.into_iter().filter_map(attached));
         }
         taken.extend(self.unplaced.extract_if(.., |(graph, _)| is_of(*graph)));
         taken
@@ -284,8 +221,7 @@ impl Contents {
         &mut self,
         prepare: impl Fn(GraphId) -> Result<Prepared<'g>, CallError>,
     ) -> Result<(), CallError> {
-        let is_kept = |record: &Record| record.attachment.as_ref().is_some_and(Attachment::is_of_definition);
-        let kept = self.iter().filter(|(_, record)| is_kept(record));
+        let kept = self.iter().filter(|(_, record)| !record.kept.is_empty());
         let prepared = kept.map(|(id, record)| Ok((id, prepare(record.graph)?)));
         let prepared: Vec<_> = prepared.collect::<Result<_, CallError>>()?;
         let unplaced = self.unplaced.iter_mut().filter(|(_, kept)| kept.is_of_definition());
@@ -294,9 +230,8 @@ impl Contents {
         // From here on nothing fails.
         of_graphs.into_iter().for_each(|(kept, prepared)| kept.give(prepared));
         for (id, prepared) in prepared {
-            if let Some(kept) = self.get_mut(id).and_then(|record| record.attachment.as_mut()) {
-                kept.give(prepared);
-            }
+            let given = self.take_holds(id).map(|holds| prepared.commit(holds));
+            self.attach(id, given);
         }
         Ok(())
     }
@@ -309,27 +244,27 @@ impl Contents {
     /// Lets go of what is kept here; of what the driver's graphs keep they let go themselves.
     pub(super) fn let_go(&mut self) {
         for page in self.pages.iter_mut().flatten() {
-            if is_shared(page) && page.keeps() {
-                *page = page.keeping_nothing();
+            if is_shared(page) && page.objects().next().is_some() {
+                *page = page.bare(|record| record.is_known);
             }
         }
-        self.let_go_of_own();
-    }
-
-    /// The same where the pages that others have, too, go on keeping.
-    fn let_go_of_own(&mut self) {
+        // The pages that others have, too, go on keeping.
         let pages = self.pages.iter_mut().flatten().filter_map(Arc::get_mut);
-        let records = pages.flat_map(|page| page.0.iter_mut().flatten());
-        let of_nodes = records.filter_map(|record| record.attachment.as_mut());
-        let_go_of(of_nodes.chain(self.unplaced.iter_mut().map(|(_, kept)| kept)));
+        let_go_of(pages.flat_map(Page::take_objects).chain(taken(&mut self.unplaced)));
     }
 }
 
 impl Drop for Contents {
     fn drop(&mut self) {
-        // All at once: what goes with a page alone goes one by one.
-        self.let_go_of_own();
+        // All at once: what goes with a page alone goes page by page.
+        let pages = self.pages.iter_mut().flatten().filter_map(Arc::get_mut);
+        let_go_of(pages.flat_map(Page::end).chain(taken(&mut self.unplaced)));
     }
+}
+
+/// What graphs keep here as a whole, taken out.
+fn taken(unplaced: &mut [(GraphId, Attachment)]) -> impl Iterator<Item = Hold> {
+    unplaced.iter_mut().filter_map(|(_, kept)| kept.take_own()).flat_map(Holds::into_objects)
 }
 
 /// Records of one page that are edited: whether others share it is asked once for all.
@@ -339,7 +274,13 @@ impl EditedPage<'_> {
     /// The record of a node, which is one of this page's.
     #[inline]
     pub(super) fn get_mut(&mut self, id: NodeId) -> Option<&mut Record> {
-        self.0.0[place_of(id)].as_mut()
+        self.0.get_mut(place_of(id))
+    }
+
+    /// Keeps one object in place of all that was kept for this. What no node of the page needs any more is given to `gone`.
+    #[inline]
+    pub(super) fn exchange(&mut self, id: NodeId, whose: For, to: &Hold, gone: impl FnMut(Hold)) {
+        self.0.exchange(place_of(id), whose, to, gone);
     }
 }
 
@@ -367,7 +308,7 @@ fn is_shared(page: &mut Arc<Page>) -> bool {
 
 #[cold]
 fn copy(page: &mut Arc<Page>) {
-    *page = Page::of(|place| page.0[place].clone());
+    *page = page.copy();
 }
 
 fn page_of(id: NodeId) -> usize {
@@ -385,7 +326,7 @@ fn id(page: usize, place: usize) -> NodeId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::node::{For, Hold};
+    use crate::op::node::{NodeType, Parameters};
 
     const LAST: u32 = 3 * PLACES as u32;
 
@@ -394,18 +335,15 @@ mod tests {
         let mut contents = Contents::default();
         let holds: Vec<Hold> = (0..LAST).map(|number| Arc::new(number) as Hold).collect();
         for number in (0..LAST).step_by(3) {
-            contents.put(NodeId(number), || record(number, &holds[number as usize]));
+            contents.put_loose(NodeId(number), loose(number, &holds[number as usize]));
         }
         (contents, holds)
     }
 
-    fn record(number: u32, hold: &Hold) -> Record {
-        let mut holds = Holds::default();
-        holds.keep(For::Inner, Arc::clone(hold));
-        let mut record = Record::new(Parameters::Plain(NodeType::Empty));
-        record.number = number;
-        record.keep(holds);
-        record
+    fn loose(number: u32, hold: &Hold) -> Loose {
+        let holds = Holds::of_inner(Arc::clone(hold));
+        let record = Record { number, ..Record::new(Parameters::Plain(NodeType::Empty)) };
+        Loose { record, attachment: Some(Attachment::of_definition(|| holds)) }
     }
 
     fn numbers(contents: &Contents) -> Vec<u32> {
@@ -415,7 +353,7 @@ mod tests {
     /// Each node has one, and a page has 32: what few nodes have stands elsewhere.
     #[test]
     fn a_record_is_small() {
-        assert!(size_of::<Option<Record>>() <= 216, "{} bytes", size_of::<Option<Record>>());
+        assert!(size_of::<Option<Record>>() <= 176, "{} bytes", size_of::<Option<Record>>());
     }
 
     #[test]
@@ -424,7 +362,7 @@ mod tests {
         assert_eq!(numbers(&contents), (0..LAST).step_by(3).collect::<Vec<_>>());
         assert_eq!(contents.count(), PLACES);
         assert!(contents.get(NodeId(1)).is_none() && contents.get(NodeId(LAST)).is_none());
-        assert_eq!(contents.remove(NodeId(3)).map(|record| record.number), Some(3));
+        assert_eq!(contents.remove(NodeId(3)).map(|loose| loose.record.number), Some(3));
         assert!(contents.remove(NodeId(3)).is_none());
         assert_eq!(contents.count(), PLACES - 1);
     }
@@ -455,7 +393,7 @@ mod tests {
         contents.let_go();
         assert!(!contents.keeps() && copy.keeps());
         assert_eq!(numbers(&contents), numbers(&copy));
-        assert!(copy.iter().all(|(_, record)| record.holds().is_some_and(|holds| !holds.is_empty())));
+        assert!(copy.iter().all(|(id, _)| !copy.holds_of(id).is_empty()));
     }
 
     #[test]

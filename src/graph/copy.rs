@@ -4,11 +4,11 @@
 //! nodes is copied after it: the copy lists its nodes in the order of the original (measured on driver 580).
 
 use super::below::list_below;
-use super::contents::Record;
 use super::definition::{State, Tree};
 use super::foreign;
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
+use super::record::Loose;
 use super::within::Within;
 use super::{Graph, Node, refusal, relations, setters, updatable};
 use crate::context::Context;
@@ -102,7 +102,7 @@ pub(super) struct Known {
 
 struct KnownNode {
     /// What it does; of nodes whose contents are shared their place.
-    record: Result<Record, NodeId>,
+    record: Result<Loose, NodeId>,
     label: Option<Arc<str>>,
     child: Option<Known>,
 }
@@ -110,7 +110,7 @@ struct KnownNode {
 impl Known {
     /// Of a graph that is copied into a definition with other contents.
     pub(super) fn of(tree: &Tree, state: &mut State, graph: GraphId) -> Result<Self, Error> {
-        Self::with(tree, state, graph, &|state, id| Ok(state.record(id).clone()))
+        Self::with(tree, state, graph, &|state, id| Ok(state.loose(id)))
     }
 
     /// Of a graph that was cloned, whose contents the clone shares if its graphs get the same numbers there.
@@ -141,7 +141,7 @@ impl Known {
         tree: &Tree,
         state: &mut State,
         graph: GraphId,
-        record: &impl Fn(&State, NodeId) -> Result<Record, NodeId>,
+        record: &impl Fn(&State, NodeId) -> Result<Loose, NodeId>,
     ) -> Result<Self, Error> {
         let all = foreign::list_all(tree, state, graph)?;
         let (is_ordered, is_cut) = (state.graph(graph).is_ordered, state.graph(graph).is_cut);
@@ -163,8 +163,8 @@ impl Known {
     /// Refuses parameters that have another size in the definition which the copy is to be part of.
     pub(super) fn check_parameters(&self, state: &State) -> Result<(), Error> {
         for node in &self.nodes {
-            if let Ok(record) = &node.record {
-                state.check_parameters(&record.parameters)?;
+            if let Ok(known) = &node.record {
+                state.check_parameters(&known.record.parameters)?;
             }
             if let Some(child) = &node.child {
                 child.check_parameters(state)?;

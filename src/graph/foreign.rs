@@ -1,9 +1,9 @@
 //! Nodes and graphs that others made: found when somebody lists them.
 
-use super::contents::Record;
 use super::definition::{State, Tree};
 use super::ids::{GraphId, NodeId};
 use super::kind::GraphKind;
+use super::record::Record;
 use super::within::Within;
 use super::{below::list_below, conditional};
 use crate::driver::calls::graph::query;

@@ -3,9 +3,9 @@
 //! The driver keeps graph and nodes as they are; here they change their definition, and so their objects: handles of before
 //! tell that the graph was moved.
 
-use super::contents::Record;
 use super::definition::{GraphObject, GraphState, NodeState, Removal, State, Tree};
 use super::ids::{ConditionId, GraphId, NodeId};
+use super::record::Loose;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,9 +39,9 @@ pub(super) fn take_over(
         }
     }
     for (id, node) in nodes {
-        let record = contents.remove(id).expect("a node that is listed has a record");
-        left.remember_node(id, &node, &record.parameters);
-        moved.list_node(tree, state, id, (node, record), first);
+        let removed = contents.remove(id).expect("a node that is listed has a record");
+        left.remember_node(id, &node, &removed.record.parameters);
+        moved.list_node(tree, state, id, (node, removed), first);
     }
     let unplaced = contents.unplaced.drain(..);
     state.contents.unplaced.extend(unplaced.map(|(graph, attachment)| (moved.graphs[&graph], attachment)));
@@ -90,14 +90,14 @@ impl Moved {
         tree: &Tree,
         state: &mut State,
         id: NodeId,
-        (mut node, record): (NodeState, Record),
+        (mut node, removed): (NodeState, Loose),
         first: ConditionId,
     ) {
         let label = self.before.names.label(node.number);
         node.inner.iter_mut().for_each(|graph| *graph = self.graphs[graph]);
         node.inner.rename_condition(|condition| ConditionId(first.0 + condition.0));
-        let record = record.moved(self.before.context(), tree.context());
-        let new = state.list_node(self.graphs[&node.graph], node.native, record);
+        let moved = removed.moved(self.before.context(), tree.context());
+        let new = state.list_node(self.graphs[&node.graph], node.native, moved);
         state.node_mut(new).inner = node.inner;
         self.nodes.insert(id, new);
         if let Some(label) = label {

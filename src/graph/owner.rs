@@ -30,8 +30,7 @@ impl Node {
             Err(error) => return Err((error, owner)),
         };
         let record = state.record(id);
-        let mut holds =
-            record.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
+        let mut holds = state.contents.holds_of(id);
         if let Some(whose) = kept_by_itself(&record.parameters, &holds, slot) {
             let refusal = format!("slot {slot} of {self} is {whose}, which the node keeps by itself");
             return Err((Error::new(Status::INVALID_ARGUMENT, refusal).about(&self.name()), owner));
@@ -43,8 +42,7 @@ impl Node {
         holds.set(For::Owner(slot as u32), Some(Arc::new(owner)));
         let attachment = keeping::kept(true, prepared, || holds);
         let graph_id = record.graph;
-        let before = &mut state.record_mut(id).attachment;
-        let before = std::mem::replace(before, attachment);
+        let before = state.contents.reattach(id, attachment);
         let released = before.map_or(Ok(()), |before| before.release(&state.graph(graph_id).native));
         let released = released.map_err(|error| tree.failed(error, &self.name()));
         drop(state);
@@ -60,9 +58,9 @@ impl Node {
         let state = self.tree.lock();
         let id = self.name().check_there(&state)?;
         self.check_slot(slot)?;
-        let holds = state.record(id).attachment.as_ref().map(|attachment| attachment.holds());
+        let holds = state.contents.holds_of(id);
         drop(state);
-        Ok(look(holds.as_ref().and_then(|holds| holds.owner(slot as u32))))
+        Ok(look(holds.owner(slot as u32)))
     }
 
     /// Refuses a slot that the node does not have, and a node that was removed.

@@ -1,9 +1,9 @@
 //! Removing nodes.
 
 use super::Node;
-use super::contents::Record;
 use super::definition::{Removal, State, Tree};
 use super::ids::{GraphId, NodeId};
+use super::record::Loose;
 use super::recorder::Recorder;
 use super::{read, refusal, relations, updatable};
 use crate::driver::CallError;
@@ -45,9 +45,9 @@ impl Node {
             drop(state);
             return Err(refusal::of_captured(failure, capture));
         }
-        let record = forget(tree, &mut state, id);
-        let graph = state.graph(record.graph);
-        let released = record.attachment.map_or(Ok(()), |attachment| attachment.release(&graph.native));
+        let removed = forget(tree, &mut state, id);
+        let graph = state.graph(removed.record.graph);
+        let released = removed.attachment.map_or(Ok(()), |attachment| attachment.release(&graph.native));
         let released = released.map_err(|error| tree.failed(error, graph.object.as_ref()));
         drop(state);
         report(tree.driver(), released);
@@ -93,15 +93,15 @@ fn read_last(tree: &Tree, state: &mut State, id: NodeId) {
 
 /// Takes a node off the list that the driver has destroyed, with all below it. What the node itself kept is still its graph's;
 /// what was kept below, the driver has let go of (measured on 580).
-pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> Record {
+pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> Loose {
     let inner = std::mem::take(&mut state.node_mut(id).inner);
     inner.iter().for_each(|graph| forget_graph(tree, state, *graph));
-    let (node, record) = state.unlist_node(id);
+    let (node, removed) = state.unlist_node(id);
     if let Some(condition) = inner.condition() {
         state.conditions[condition.0 as usize].node = None;
     }
-    state.remember_node(id, &node, &record.parameters);
-    record
+    state.remember_node(id, &node, &removed.record.parameters);
+    removed
 }
 
 fn forget_graph(tree: &Tree, state: &mut State, id: GraphId) {

@@ -11,7 +11,7 @@ use crate::driver::sys::{CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, CUgra
 use crate::driver::{CallError, Table};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
-use crate::op::node::{HandedOver, Holds, NodeChange, NodeType, Parameters};
+use crate::op::node::{HandedOver, NodeChange, NodeType, Parameters};
 use std::sync::Arc;
 
 impl Node {
@@ -97,8 +97,7 @@ unsafe fn set<C: NodeChange>(
     let mut parameters = change.changed(&now, at)?;
     restriction::check(tree, state, graph, &parameters, at)?;
     state.check_parameters(&parameters)?;
-    let kept =
-        HandedOver(state.record(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()));
+    let kept = HandedOver(state.contents.holds_of(id));
     let keeps = change.keeps(&kept);
     let prepared = if keeps { state.prepare(graph).map_err(failed)? } else { None };
     let related = relations::kept(state);
@@ -120,7 +119,7 @@ unsafe fn set<C: NodeChange>(
     state.set_context(id, own.filter(|own| own != tree.context()));
     let record = state.record_mut(id);
     (record.parameters, record.is_ours) = (parameters, true);
-    let before = std::mem::replace(&mut record.attachment, attachment);
+    let before = state.contents.reattach(id, attachment);
     let released = before.map_or(Ok(()), |before| before.release(&state.graph(graph).native));
     Ok(released.map_err(failed))
 }

@@ -1,13 +1,14 @@
 //! What is known of the graphs and nodes of one definition.
 
 use super::by_node::ByNode;
-use super::contents::{Contents, Record};
+use super::contents::Contents;
 use super::definition::{
     ConditionState, GraphObject, GraphState, NodeState, Pages, Removal, Removals, State, Unasked,
 };
 use super::ids::{GraphId, NodeId};
 use super::names::Names;
 use super::outline::Outline;
+use super::record::{Loose, Record};
 use super::recorder::Recorder;
 use super::within::Within;
 use crate::context::Context;
@@ -15,6 +16,7 @@ use crate::driver::sys::CUgraphNode;
 use crate::object::error::{Error, Status};
 #[cfg(feature = "capi")]
 use crate::object::handle::Token;
+use crate::op::attachment::Attachment;
 use crate::op::node::{KeptArguments, NodeType, Parameters};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -86,8 +88,14 @@ impl State {
     }
 
     /// Lists a node of a graph, with its parameters, which were checked.
-    pub(super) fn list_node(&mut self, graph: GraphId, native: CUgraphNode, record: Record) -> NodeId {
-        self.list_made(graph, native, || record)
+    pub(super) fn list_node(
+        &mut self,
+        graph: GraphId,
+        native: CUgraphNode,
+        node: impl Into<Loose>,
+    ) -> NodeId {
+        let Loose { record, attachment } = node.into();
+        self.list_made(graph, native, attachment, || record)
     }
 
     /// The same for a node whose record is made where it stays: it is large.
@@ -96,6 +104,7 @@ impl State {
         &mut self,
         graph: GraphId,
         native: CUgraphNode,
+        attachment: Option<Attachment>,
         make: impl FnOnce() -> Record,
     ) -> NodeId {
         let id = self.free.pop().unwrap_or_else(|| {
@@ -111,6 +120,7 @@ impl State {
             note(&mut self.contexts, context);
         }
         let node_type = record.node_type();
+        self.contents.attach(id, attachment);
         self.made = self.made.wrapping_add(1);
         self.place_made(graph, id, native, (self.made.wrapping_sub(1), node_type));
         id
@@ -167,11 +177,11 @@ impl State {
     }
 
     /// Takes a node off the list, and gives what was known of it.
-    pub(super) fn unlist_node(&mut self, id: NodeId) -> (NodeState, Record) {
+    pub(super) fn unlist_node(&mut self, id: NodeId) -> (NodeState, Loose) {
         self.removals += 1;
         self.last.take_if(|last| last.id == id);
         let node = self.nodes.remove(id).expect("a node is listed until it is removed");
-        let record = self.contents.remove(id).expect("a node that is listed has a record");
+        let removed = self.contents.remove(id).expect("a node that is listed has a record");
         if !node.has_handle {
             self.free.push(id);
         }
@@ -188,7 +198,7 @@ impl State {
             index.remove(&node.native.addr());
         }
         self.allocating -= u32::from(matches!(node.node_type, NodeType::Allocation | NodeType::Free));
-        (node, record)
+        (node, removed)
     }
 
     /// The native handle of a node that was not known before.
@@ -321,6 +331,11 @@ impl State {
     #[inline]
     pub(super) fn record(&self, id: NodeId) -> &Record {
         self.contents.get(id).expect("a node that is listed has a record")
+    }
+
+    /// The same, for a copy of the node.
+    pub(super) fn loose(&self, id: NodeId) -> Loose {
+        self.contents.loose(id).expect("a node that is listed has a record")
     }
 
     /// The same, to be edited.

@@ -5,12 +5,13 @@
 //! 580). That is held against those that it was asked for one by one; where it does not fit, they are nodes of which only the driver
 //! knows what they do, and what they keep the graph keeps as a whole.
 
-use super::contents::Record;
 use super::definition::{State, Unasked};
 use super::ids::GraphId;
+use super::record::Record;
 use crate::driver::Table;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::{CUgraphNode, CUstream};
+use crate::op::attachment::Attachment;
 use crate::op::capture::is_valid;
 use std::ptr::null_mut;
 
@@ -29,10 +30,15 @@ impl State {
 
     /// Lists a node that was captured in the stream of the capture, or one that is part of it.
     #[inline]
-    pub(super) fn list_unasked(&mut self, make: impl FnOnce() -> Record, stream: CUstream) {
+    pub(super) fn list_unasked(
+        &mut self,
+        attachment: Option<Attachment>,
+        make: impl FnOnce() -> Record,
+        stream: CUstream,
+    ) {
         self.unasked.count += 1;
         self.unasked.stream = stream;
-        self.list_made(GraphId::ROOT, null_mut(), make);
+        self.list_made(GraphId::ROOT, null_mut(), attachment, make);
     }
 
     /// Asks for them.

@@ -207,14 +207,6 @@ impl Attachment {
         }
     }
 
-    /// The same, to be changed.
-    pub(crate) fn own_mut(&mut self) -> Option<&mut Holds> {
-        match &mut self.0 {
-            By::Definition(own) => own.0.as_mut(),
-            By::Graph(_) => None,
-        }
-    }
-
     /// The same, taken out.
     pub(crate) fn take_own(&mut self) -> Option<Holds> {
         match &mut self.0 {
@@ -277,9 +269,9 @@ impl<'a> Lent<'a> {
     }
 }
 
-/// Lets go of what definitions keep for these nodes: all at once.
-pub(crate) fn let_go_of<'a>(all: impl Iterator<Item = &'a mut Attachment>) {
-    leave(Kept::of_node(Holds::of_all(all.filter_map(Attachment::take_own))));
+/// Lets go of what definitions keep: all at once.
+pub(crate) fn let_go_of(all: impl Iterator<Item = Hold>) {
+    leave(Kept::of_node(Holds::of_all(all)));
 }
 
 impl Drop for Own {

@@ -11,9 +11,9 @@ mod left;
 mod recapture;
 mod tail;
 
-use crate::graph::contents::Record;
 use crate::graph::definition::{GraphObject, State, Tree};
 use crate::graph::ids::{GraphId, NodeId};
+use crate::graph::record::{Loose, Record};
 use crate::graph::recorder::Recorder;
 pub(super) use begin::{Body, Target};
 use beside::Beside;
@@ -256,19 +256,19 @@ impl Capture {
         let context = Some(at).filter(|at| *at != tree.context()).cloned();
         if asks_later {
             self.last.store(state.made().wrapping_add(1), Relaxed);
-            let record = || Record::keeping(parameters, attachment, context);
-            state.list_unasked(record, stream.raw().handle());
+            let record = || Record::within(parameters, context);
+            state.list_unasked(attachment, record, stream.raw().handle());
             return Ok(());
         }
         // SAFETY: nothing was called on the stream since.
         let tail = ask().ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
         match tail {
             Some(native) => {
-                let mut record = Record::keeping(parameters, attachment, context);
-                record.is_ours = is_ours;
+                let record = Record { is_ours, ..Record::within(parameters, context) };
+                let node = Loose { record, attachment };
                 match self.is_again {
-                    true => self.takes_over(state, native, record),
-                    false => self.was_captured(state, native, record),
+                    true => self.takes_over(state, native, node),
+                    false => self.was_captured(state, native, node),
                 }
             }
             None => keep_for_graph(state, graph, attachment),
@@ -300,9 +300,9 @@ impl Capture {
         recorded.after.clone().filter(|_| is_here)
     }
 
-    fn was_captured(&self, state: &mut State, native: CUgraphNode, record: Record) {
+    fn was_captured(&self, state: &mut State, native: CUgraphNode, node: Loose) {
         self.last.store(state.made().wrapping_add(1), Relaxed);
-        state.list_node(self.object().id, native, record);
+        state.list_node(self.object().id, native, node);
     }
 
     /// The driver refused an operation, perhaps because the capture was invalid, or is from now on.

@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::leaving::Leaving;
 use super::pairing::{self, Source};
-use super::{Exec, State, holds, keeps_any};
+use super::{Exec, State, objects};
 use crate::driver::sys;
 use crate::graph::definition::{self, Tree};
 use crate::graph::ids::{GraphId, NodeId};
@@ -66,7 +66,8 @@ impl Exec {
         state.held.join(Held::of(source, trees.source(), given));
         let before = self.take_over_child(&mut state, &mut trees, id, graph);
         drop(trees);
-        state.keeps |= keeps_any(holds(&state.contents, &state.untold));
+        let keeps = objects(&state.contents, &state.untold).next().is_some();
+        state.keeps |= keeps;
         state.retire_all(before);
         self.watch_all(&mut state);
         drop(state);

@@ -10,7 +10,7 @@ use crate::graph::state::note;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status, Subject};
 use crate::op::attachment::{Attachment, Version};
-use crate::op::node::{Hold, Holds, Parameters};
+use crate::op::node::{Hold, Parameters};
 use std::any::Any;
 
 /// What an instance holds.
@@ -33,10 +33,8 @@ impl Held {
         state.contexts().iter().for_each(|context| note(&mut contexts, context));
         let mut held =
             Self { contexts, used: Vec::new(), inherited: Vec::new(), given: given.into_iter().collect() };
-        for (_, record) in state.contents.iter() {
-            held.inherited.extend(record.attachment.as_ref().and_then(Attachment::version));
-            held.uses(&record.parameters);
-        }
+        held.inherited.extend(state.contents.given().filter_map(Attachment::version));
+        state.contents.iter().for_each(|(_, record)| held.uses(&record.parameters));
         held
     }
 
@@ -123,7 +121,7 @@ impl Held {
     #[cold]
     pub(super) fn check_awake<'a>(
         &self,
-        mut kept: impl Iterator<Item = &'a Holds>,
+        mut kept: impl Iterator<Item = &'a Hold>,
         object: &dyn Subject,
     ) -> Result<(), Error> {
         let unusable = |hold: &Hold| {
@@ -131,7 +129,7 @@ impl Held {
             buffer.why_unusable().map(|why| format!("{object} uses {buffer}, which {why}"))
         };
         let inherited = || self.inherited.iter().find_map(|version| version.find(unusable));
-        let Some(refusal) = kept.find_map(|holds| holds.find(unusable)).or_else(inherited) else {
+        let Some(refusal) = kept.find_map(unusable).or_else(inherited) else {
             return Ok(());
         };
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object))

@@ -2,7 +2,8 @@
 
 use super::Exec;
 use crate::event::{Event, awaited_in_captures};
-use crate::graph::contents::{Contents, Record};
+use crate::graph::contents::Contents;
+use crate::graph::record::Record;
 use crate::graph::state::name;
 use crate::object::error::{Error, Status};
 use crate::op::node::{EventParameters, Parameters};

@@ -44,7 +44,7 @@ impl Leaving {
         let listed = |object: Hold| (Arc::as_ptr(&object).addr(), object);
         objects.extend(rest.drain(..).flat_map(Holds::into_objects).map(listed));
         for contents in contents.drain(..) {
-            objects.extend(contents.holds().cloned().flat_map(Holds::into_objects).map(listed));
+            objects.extend(contents.objects().cloned().map(listed));
         }
     }
 }

@@ -3,11 +3,12 @@
 use super::set::Setting;
 use super::uses::{User, Users, Uses, by_node};
 use super::{CURE, Exec, State};
-use crate::graph::contents::{Contents, Record};
+use crate::graph::contents::{Contents, EditedPage};
 use crate::graph::definition;
 use crate::graph::ids::NodeId;
+use crate::graph::record::Record;
 use crate::object::error::Error;
-use crate::op::node::{For, Holds, Parameters, Rebinding};
+use crate::op::node::{For, Hold, Holds, Parameters, Rebinding, kept_for};
 
 /// What is exchanged.
 pub(super) trait Exchange {
@@ -22,10 +23,10 @@ pub(super) trait Exchange {
 
     /// The driver took it: has the node keep what it uses now. What goes beside what was exchanged is given to `gone`.
     #[inline(always)]
-    fn keep(&self, _record: &mut Record, _parts: &[Self::Part], _gone: &mut Holds) {}
+    fn keep(&self, _page: &mut EditedPage<'_>, _id: NodeId, _parts: &[Self::Part], _gone: &mut Holds) {}
 
     /// Undoes that, but for what went to `gone`.
-    fn keep_again(&self, _record: &mut Record, _parts: &[Self::Part]) {}
+    fn keep_again(&self, _page: &mut EditedPage<'_>, _id: NodeId, _parts: &[Self::Part]) {}
 
     /// Whether nodes keep something by this.
     fn keeps(&self) -> bool {
@@ -92,9 +93,7 @@ impl Exec {
                 }
             }
             // It was kept beside what is there again; for which node is not told, and this one keeps it as well as any.
-            if let Some(record) = contents.get_mut(id).filter(|_| !done.gone.is_empty()) {
-                done.gone.into_objects().for_each(|hold| record.holds_mut().0.keep(For::Inner, hold));
-            }
+            contents.keep(id, done.gone);
             return Err(failure);
         }
         drop(setting);
@@ -130,7 +129,7 @@ impl Exec {
                 exchange.put_back(parameters, of_node, &done.undo[start..]);
                 return Err((self.failed(error), id));
             }
-            exchange.keep(record, &done.undo[start..], &mut done.gone);
+            exchange.keep(&mut page, id, &done.undo[start..], &mut done.gone);
             done.ends.push(done.undo.len() as u32);
         }
         Ok(())
@@ -151,9 +150,9 @@ impl Exec {
         let each: Vec<_> = users.each_node().zip(done.each()).collect();
         for (of_node, undo) in each.into_iter().rev() {
             let id = of_node[0].node;
-            let Some(record) = contents.get_mut(id) else { continue };
-            exchange.keep_again(record, undo);
-            let Record { parameters, context, .. } = record;
+            let Some(mut page) = contents.edit_page_of(id) else { continue };
+            exchange.keep_again(&mut page, id, undo);
+            let Some(Record { parameters, context, .. }) = page.get_mut(id) else { continue };
             let at = context.as_ref().unwrap_or(self.0.tree.context());
             exchange.put_back(parameters, of_node, undo);
             // SAFETY: the node had these parameters before.
@@ -185,18 +184,30 @@ impl Exchange for Object<'_> {
     }
 
     #[inline(always)]
-    fn keep(&self, record: &mut Record, places: &[u32], gone: &mut Holds) {
-        let (holds, parameters) = record.holds_mut();
-        holds.rebind(parameters, self.0, places, gone);
+    fn keep(&self, page: &mut EditedPage<'_>, id: NodeId, places: &[u32], gone: &mut Holds) {
+        exchange(page, id, places, self.0.new_hold(), |old| {
+            if !self.0.is_old_hold(&old) {
+                gone.keep(For::Inner, old);
+            }
+        });
     }
 
-    fn keep_again(&self, record: &mut Record, places: &[u32]) {
-        let (holds, parameters) = record.holds_mut();
-        holds.unbind(parameters, self.0, places);
+    fn keep_again(&self, page: &mut EditedPage<'_>, id: NodeId, places: &[u32]) {
+        exchange(page, id, places, &self.0.old_hold(), drop);
     }
 
     fn keeps(&self) -> bool {
         true
+    }
+}
+
+/// Has a node keep an object for these places: arguments of a kernel, or ends.
+#[inline]
+fn exchange(page: &mut EditedPage<'_>, id: NodeId, places: &[u32], to: &Hold, mut gone: impl FnMut(Hold)) {
+    for place in places {
+        let Some(record) = page.get_mut(id) else { return };
+        let whose = kept_for(&record.parameters, *place);
+        page.exchange(id, whose, to, &mut gone);
     }
 }
 

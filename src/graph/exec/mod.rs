@@ -49,7 +49,7 @@ use crate::object::callback;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::native;
-use crate::op::node::{Holds, KeptMemory, Parameters};
+use crate::op::node::{Hold, Holds, KeptMemory, Parameters};
 use crate::op::{any_asleep, why_no_values};
 use crate::stream::Stream;
 use held::Held;
@@ -162,7 +162,7 @@ impl State {
         self.held.update(held);
         self.contents = contents;
         self.untold.extend(untold.map(|untold| (GraphId::ROOT, untold)));
-        self.keeps = keeps_any(holds(&self.contents, &self.untold));
+        self.keeps = objects(&self.contents, &self.untold).next().is_some();
         match self.launches.are_by_others() {
             // The driver lets go of it.
             true => callback::later(leaving),
@@ -288,7 +288,7 @@ impl Exec {
             };
             held.check_launched(stream.context(), self)?;
             if any_asleep() {
-                held.check_awake(holds(contents, untold), self)?;
+                held.check_awake(objects(contents, untold), self)?;
             }
             // Last: who has it waits for no lock that others hold while they capture.
             let recorded = none_is_recorded();
@@ -535,13 +535,8 @@ impl fmt::Debug for Exec {
 }
 
 /// What is kept here for nodes, and for those that nobody can tell apart.
-fn holds<'a>(contents: &'a Contents, untold: &'a [(GraphId, Contents)]) -> impl Iterator<Item = &'a Holds> {
-    contents.holds().chain(untold.iter().flat_map(|(_, contents)| contents.holds()))
-}
-
-/// Whether something is kept.
-fn keeps_any<'a>(mut all: impl Iterator<Item = &'a Holds>) -> bool {
-    all.any(|holds| !holds.is_empty())
+fn objects<'a>(contents: &'a Contents, untold: &'a [(GraphId, Contents)]) -> impl Iterator<Item = &'a Hold> {
+    contents.objects().chain(untold.iter().flat_map(|(_, contents)| contents.objects()))
 }
 
 /// The node that the driver blames, if it is known.

@@ -11,13 +11,14 @@ use crate::context::Context;
 use crate::driver::calls::graph::definition::RawEdge;
 use crate::driver::calls::graph::query::{self, Toward};
 use crate::graph::by_address::ByAddress;
-use crate::graph::contents::{Contents, Record};
+use crate::graph::contents::Contents;
 use crate::graph::definition::{State, Tree};
 use crate::graph::foreign;
 use crate::graph::ids::{GraphId, NodeId};
 use crate::graph::instance::Instance;
 use crate::graph::outline::Outline;
 use crate::graph::read;
+use crate::graph::record::Record;
 use crate::object::error::Error;
 use crate::op::node::Parameters;
 use std::sync::Arc;
@@ -75,9 +76,10 @@ impl Source {
         }
         let mut taken = Contents::default();
         for (id, from) in own.ids().zip(self.outline.ids()) {
-            let (now, there) = (now.get(id)?, self.contents.get(from)?);
-            let (graph, number) = (now.graph, now.number);
-            taken.put(id, || Record { graph, number, ..there.clone().moved(&self.context, context) });
+            let Record { graph, number, .. } = *now.get(id)?;
+            let mut there = self.contents.loose(from)?.moved(&self.context, context);
+            (there.record.graph, there.record.number) = (graph, number);
+            taken.put_loose(id, there);
         }
         taken.unplaced.clone_from(&self.contents.unplaced);
         Some(taken)

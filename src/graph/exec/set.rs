@@ -7,10 +7,10 @@ use crate::driver::calls::context::Current;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::{self, CUgraphNode};
-use crate::graph::contents::Record;
 use crate::graph::definition;
 use crate::graph::ids::NodeId;
 use crate::graph::node_name::NodeName;
+use crate::graph::record::Record;
 use crate::graph::state::name;
 use crate::graph::{Node, condition, read, restriction};
 use crate::object::error::{Error, Status};
@@ -175,19 +175,18 @@ impl Exec {
             record.context = context.clone().filter(|context| context != self.0.tree.context());
         }
         // A value keeps nothing; what was kept for the one before goes.
-        let has_owners = |holds| record.parameters.has_values_of_owners(holds);
-        if is_of_value && !record.holds().is_some_and(has_owners) {
+        if is_of_value && !record.parameters.has_values_of_owners(record.kept_arguments()) {
             return Ok(None);
         }
         state.held.runs_in(at);
         state.held.uses(&record.parameters);
         state.uses = None;
         tree.list_parameters(&record.parameters);
-        let mut before = record.take_holds().unwrap_or_default();
+        let mut before = state.contents.take_holds(id).unwrap_or_default();
         let now = change.kept(HandedOver(before.clone())).0;
         state.keeps |= !now.is_empty();
         let gone = before.split_off_others(&now);
-        record.keep(now);
+        state.contents.keep(id, now);
         Ok(Some(gone))
     }
 

@@ -32,6 +32,39 @@ pub(crate) enum For {
     Inner,
 }
 
+impl For {
+    /// In one word.
+    #[inline]
+    pub(crate) fn packed(self) -> u32 {
+        match self {
+            Self::Object(slot) => slot,
+            Self::Owner(slot) => OWNER | slot,
+            Self::Argument(index) => ARGUMENT | index,
+            Self::Event => EVENT,
+            Self::Inner => INNER,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn unpacked(word: u32) -> Self {
+        let number = word & NUMBER;
+        match word & !NUMBER {
+            0 => Self::Object(number),
+            OWNER => Self::Owner(number),
+            ARGUMENT => Self::Argument(number),
+            EVENT => Self::Event,
+            _ => Self::Inner,
+        }
+    }
+}
+
+/// The number of a slot, or of an argument, of which a kernel has 32,764 at most.
+const NUMBER: u32 = (1 << 24) - 1;
+const OWNER: u32 = 1 << 24;
+const ARGUMENT: u32 = 2 << 24;
+const EVENT: u32 = 3 << 24;
+const INNER: u32 = 4 << 24;
+
 /// What a node keeps alive: each thing, and what it is kept for.
 #[derive(Clone, Default)]
 pub(crate) struct Holds(SmallVec<[(For, Hold); FEW]>);
@@ -50,17 +83,16 @@ impl Holds {
 
     /// What is kept for many nodes, of which none is told apart. Neighbours keep much of the same: that is listed once, and what the others
     /// had of it goes here and now, which ends nothing.
-    pub(crate) fn of_all(all: impl Iterator<Item = Self>) -> Self {
+    pub(crate) fn of_all(all: impl Iterator<Item = Hold>) -> Self {
         let (mut listed, mut latest, mut count) = (Self::default(), [0; LATEST], 0);
-        let mut list = |object: Hold| {
+        all.for_each(|object| {
             let address = Arc::as_ptr(&object).addr();
             if !latest.contains(&address) {
                 latest[count % LATEST] = address;
                 count += 1;
                 listed.keep(For::Inner, object);
             }
-        };
-        all.for_each(|holds| holds.into_objects().for_each(&mut list));
+        });
         listed
     }
 
@@ -136,37 +168,26 @@ impl Holds {
         self.0.iter().any(|(of, _)| *of == For::Argument(index))
     }
 
-    /// For which arguments something is kept.
-    pub(super) fn arguments(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().filter_map(|(of, _)| match of {
-            For::Argument(index) => Some(*index),
-            _ => None,
-        })
-    }
-
     /// Keeps for one argument all that others keep, and no more what was kept for it.
     pub(super) fn replace_argument(&mut self, index: u32, others: Self) {
         self.set(For::Argument(index), None);
         self.0.extend(others.0.into_iter().map(|(_, hold)| (For::Argument(index), hold)));
     }
 
-    /// Keeps one object in place of all that was kept for this, which is given to `gone`.
-    #[inline]
-    pub(super) fn exchange(&mut self, whose: For, to: &Hold, mut gone: impl FnMut(Hold)) {
-        let mut is_known = false;
-        for (_, hold) in self.0.iter_mut().filter(|(of, _)| *of == whose) {
-            gone(std::mem::replace(hold, Arc::clone(to)));
-            is_known = true;
-        }
-        // The driver's graph keeps it, and nobody here.
-        if !is_known {
-            self.keep(whose, Arc::clone(to));
-        }
+    /// What is kept, for whatever it is.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Hold> {
+        self.0.iter().map(|(_, hold)| hold)
     }
 
-    /// What is kept, for whatever it is.
+    /// The same, taken out.
     pub(crate) fn into_objects(self) -> impl Iterator<Item = Hold> {
         self.0.into_iter().map(|(_, hold)| hold)
+    }
+
+    /// Each thing, and what it is kept for.
+    #[inline]
+    pub(crate) fn into_each(self) -> impl Iterator<Item = (For, Hold)> {
+        self.0.into_iter()
     }
 
     /// Takes what is kept for the node as a whole, if that is all.
@@ -190,6 +211,12 @@ impl Holds {
     }
 }
 
+impl FromIterator<(For, Hold)> for Holds {
+    fn from_iter<I: IntoIterator<Item = (For, Hold)>>(all: I) -> Self {
+        Self(all.into_iter().collect())
+    }
+}
+
 fn is_same(one: &Hold, other: &Hold) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
@@ -197,6 +224,14 @@ fn is_same(one: &Hold, other: &Hold) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_something_is_kept_for_fits_in_a_word() {
+        let numbered = [For::Object, For::Owner, For::Argument].map(|of| [0, 1, 32_764].map(of));
+        for whose in numbered.into_iter().flatten().chain([For::Event, For::Inner]) {
+            assert_eq!(For::unpacked(whose.packed()), whose);
+        }
+    }
 
     #[test]
     fn what_neighbours_keep_is_listed_once() {
@@ -207,7 +242,7 @@ mod tests {
             holds.keep(For::Argument(0), Arc::clone(own));
             holds
         });
-        let listed = Holds::of_all(nodes.collect::<Vec<_>>().into_iter());
+        let listed = Holds::of_all(nodes.flat_map(Holds::into_objects).collect::<Vec<_>>().into_iter());
         let count =
             |object: &Hold| listed.clone().into_objects().filter(|kept| Arc::ptr_eq(kept, object)).count();
         assert!(own.iter().all(|own| count(own) == 1));

@@ -69,7 +69,7 @@ pub use kernel::KernelParameters;
 pub use memory::KeptMemory;
 pub use memory_operations::MemoryOperationsParameters;
 pub use memset::MemsetParameters;
-pub(crate) use rebind::{Rebinding, key};
+pub(crate) use rebind::{Rebinding, kept_for, key};
 pub(crate) use touches::Use;
 
 use super::{Arguments, ConditionOperand, Traits};
@@ -240,12 +240,10 @@ impl Parameters {
         matches!(self, Self::Kernel(kernel) if kernel.arguments().are_untold())
     }
 
-    /// Whether owners came with arguments that are values.
-    pub(crate) fn has_values_of_owners(&self, holds: &Holds) -> bool {
+    /// Whether owners came with arguments that are values, if something is kept for these arguments.
+    pub(crate) fn has_values_of_owners(&self, mut kept: impl Iterator<Item = u32>) -> bool {
         match self {
-            Self::Kernel(kernel) => {
-                holds.arguments().any(|index| kernel.arguments().is_value(index as usize))
-            }
+            Self::Kernel(kernel) => kept.any(|index| kernel.arguments().is_value(index as usize)),
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
 //! One object takes the place of another in what nodes use: each part keeps its offset.
 
-use super::{For, Hold, Holds, NodeType, Parameters};
+use super::{For, Hold, NodeType, Parameters};
 use crate::context::Context;
 use crate::op::operand::Operand;
 use std::any::Any;
@@ -58,6 +58,18 @@ impl<'a> Rebinding<'a> {
 
     pub(super) fn moved_back(&self, address: u64) -> u64 {
         address.wrapping_sub(self.starts.1).wrapping_add(self.starts.0)
+    }
+
+    /// What holds the new one.
+    #[inline]
+    pub(crate) fn new_hold(&self) -> &Hold {
+        &self.held
+    }
+
+    /// Whether this held the old one.
+    #[inline]
+    pub(crate) fn is_old_hold(&self, hold: &Hold) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(hold), Arc::as_ptr(self.from))
     }
 
     /// What held the old one.
@@ -150,36 +162,8 @@ impl Parameters {
     }
 }
 
-impl Holds {
-    /// Holds the new object in place of what was held for the old one, where that was changed. What else goes with that is given to `gone`.
-    #[inline]
-    pub(crate) fn rebind(
-        &mut self,
-        of: &Parameters,
-        rebinding: &Rebinding<'_>,
-        changed: &[u32],
-        gone: &mut Holds,
-    ) {
-        for number in changed {
-            self.exchange(kept_for(of, *number), &rebinding.held, |old| {
-                if !std::ptr::addr_eq(Arc::as_ptr(&old), Arc::as_ptr(rebinding.from)) {
-                    gone.keep(For::Inner, old);
-                }
-            });
-        }
-    }
-
-    /// Holds the old object again.
-    pub(crate) fn unbind(&mut self, of: &Parameters, rebinding: &Rebinding<'_>, changed: &[u32]) {
-        let from = rebinding.old_hold();
-        for number in changed {
-            self.exchange(kept_for(of, *number), &from, drop);
-        }
-    }
-}
-
 /// What an object is kept for that stands in a place: an argument of a kernel, or an end.
 #[inline]
-fn kept_for(of: &Parameters, place: u32) -> For {
+pub(crate) fn kept_for(of: &Parameters, place: u32) -> For {
     if matches!(of, Parameters::Kernel(_)) { For::Argument(place) } else { For::Object(place) }
 }

@@ -5,9 +5,9 @@ use super::{Capture, keep_for_graph};
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUgraph, CUgraphNode};
 use crate::driver::{CallError, Version};
-use crate::graph::contents::Record;
 use crate::graph::definition::State;
 use crate::graph::ids::NodeId;
+use crate::graph::record::Loose;
 use crate::graph::{Graph, GraphKind, foreign, relations, restriction, updatable};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
@@ -91,15 +91,16 @@ impl Capture {
     }
 
     /// A node does what was captured, from now on.
-    pub(super) fn takes_over(&self, state: &mut State, native: CUgraphNode, new: Record) {
+    pub(super) fn takes_over(&self, state: &mut State, native: CUgraphNode, new: Loose) {
+        let Loose { record: new, attachment } = new;
         let known = state.find(native).filter(|id| state.node(*id).node_type == new.node_type());
-        let Some(id) = known else { return keep_for_graph(state, self.object().id, new.attachment) };
+        let Some(id) = known else { return keep_for_graph(state, self.object().id, attachment) };
         state.list_parameters(&new.parameters);
         state.set_context(id, new.context);
         let record = state.record_mut(id);
         (record.parameters, record.is_ours) = (new.parameters, new.is_ours);
-        let before = std::mem::replace(&mut record.attachment, new.attachment);
         self.last.store(record.number.wrapping_add(1), Relaxed);
+        let before = state.contents.reattach(id, attachment);
         let mut parts = self.parts.lock();
         parts.taken.insert(id);
         parts.replaced.extend(before);
@@ -111,7 +112,7 @@ fn is_others_now(state: &mut State, id: NodeId) -> Option<Attachment> {
     state.set_context(id, None);
     let record = state.record_mut(id);
     (record.parameters, record.is_ours) = (Parameters::Plain(record.node_type()), false);
-    record.attachment.take()
+    state.contents.detach(id)
 }
 
 impl Beginning<'_> {
