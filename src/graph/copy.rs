@@ -148,7 +148,7 @@ impl Known {
         let mut nodes = Vec::with_capacity(all.len());
         for id in all {
             let child = match *state.node(id).inner {
-                [child] if state.node(id).node_type == NodeType::Child => {
+                [child] if state.node_type(id) == NodeType::Child => {
                     Some(Self::with(tree, state, child, record)?)
                 }
                 _ => None,

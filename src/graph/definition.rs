@@ -19,7 +19,7 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{CUgraphNode, CUstream};
 use crate::object::handle::{Header, Run, Token};
 use crate::object::owning::Owning;
-use crate::op::node::{NodeType, Parameters};
+use crate::op::node::Parameters;
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicBool;
@@ -128,7 +128,6 @@ pub(super) struct NodeState {
     pub(super) position: u32,
     /// By this it is named; greater for what was made later.
     pub(super) number: u32,
-    pub(super) node_type: NodeType,
     /// Whether anybody was ever told of it, and whether by a handle.
     pub(super) is_named: bool,
     pub(super) has_handle: bool,

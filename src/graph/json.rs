@@ -104,7 +104,7 @@ impl Writer<'_> {
         let mut line = String::from("{");
         let mut fields = Fields { text: &mut line, with_addresses: !self.options.without_addresses };
         fields.number("number", node.number.into());
-        fields.text("type", Some(&node.node_type.to_string()));
+        fields.text("type", Some(&state.node_type(id).to_string()));
         fields.text("label", label.as_deref());
         if let Some(kind) = node.inner.kind() {
             fields.text("conditional", Some(&format!("{kind:?}").to_lowercase()));

@@ -64,9 +64,10 @@ impl Graph {
 
 impl Node {
     pub(super) fn of(tree: &Arc<Tree>, state: &mut State, id: NodeId) -> Self {
+        let node_type = state.node_type(id);
         let node = state.node_mut(id);
         node.is_named = true;
-        Self { tree: Arc::clone(tree), id, number: node.number, node_type: node.node_type }
+        Self { tree: Arc::clone(tree), id, number: node.number, node_type }
     }
 
     /// The node that a handle names; refused if nobody holds its definition, nor anything that was instantiated from it.

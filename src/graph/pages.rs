@@ -1,8 +1,10 @@
 //! Handles of nodes: those of up to 32 nodes are a run, whose page is made when the first of them is asked for.
 
+use super::contents::Contents;
 use super::definition::{NodePage, NodeState, Pages, Tree};
 use super::ids::NodeId;
 use super::names::Names;
+use super::record::Record;
 use crate::object::handle::{Exhausted, PLACES, Page, Run, Token, kind};
 use crate::op::node::NodeType;
 use std::sync::{Arc, Weak};
@@ -20,10 +22,6 @@ const TYPE_SHIFT: u32 = 32;
 const TYPE: u64 = (1 << 31) - 1;
 
 impl What {
-    fn of(node: &NodeState) -> Self {
-        Self { number: node.number, node_type: node.node_type, is_removed: false }
-    }
-
     fn bits(self) -> u64 {
         // Types have small numbers: one that needs all bits would be told as another that nobody knows either.
         let node_type = self.node_type.number() as u64 & TYPE;
@@ -86,12 +84,19 @@ impl Pages {
         tree: &Weak<Tree>,
         id: NodeId,
         node: &mut NodeState,
+        contents: &Contents,
     ) -> Result<Token, Exhausted> {
         let (page, place) = place(id);
-        if let Some(Some(run)) = self.runs.get(page) {
-            return Ok(handle_in(run, place, node));
+        let run = match self.runs.get(page) {
+            Some(Some(run)) => run,
+            _ => self.begin(tree, page)?,
+        };
+        if node.has_handle {
+            return Ok(run.token(place));
         }
-        Ok(handle_in(self.begin(tree, page)?, place, node))
+        (node.is_named, node.has_handle) = (true, true);
+        let node_type = contents.get(id).map_or(NodeType::Empty, Record::node_type);
+        Ok(run.issue(place, What { number: node.number, node_type, is_removed: false }.bits()))
     }
 
     #[cold]
@@ -123,15 +128,6 @@ impl Pages {
         let (page, place) = place(id);
         self.runs.get(page).and_then(Option::as_ref).is_none_or(|run| run.end(place))
     }
-}
-
-#[inline]
-fn handle_in(run: &Run<NodePage>, place: usize, node: &mut NodeState) -> Token {
-    if node.has_handle {
-        return run.token(place);
-    }
-    (node.is_named, node.has_handle) = (true, true);
-    run.issue(place, What::of(node).bits())
 }
 
 impl Drop for Pages {

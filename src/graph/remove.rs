@@ -68,7 +68,7 @@ impl Node {
 fn destroy(tree: &Tree, state: &State, id: NodeId) -> Result<(), CallError> {
     let node = state.node(id);
     // Copies of other graphs may go with it.
-    let has_graphs = matches!(node.node_type, NodeType::Child | NodeType::Conditional);
+    let has_graphs = matches!(state.node_type(id), NodeType::Child | NodeType::Conditional);
     let _relatives = has_graphs.then(relations::changed);
     let _related = if has_graphs { None } else { relations::kept(state) };
     // SAFETY: the node is there, which the lock keeps.

@@ -168,7 +168,6 @@ impl State {
             graph,
             position,
             number,
-            node_type,
             is_named: false,
             has_handle: false,
             inner: Within::default(),
@@ -197,7 +196,8 @@ impl State {
         if let Some(index) = &mut self.by_native {
             index.remove(&node.native.addr());
         }
-        self.allocating -= u32::from(matches!(node.node_type, NodeType::Allocation | NodeType::Free));
+        self.allocating -=
+            u32::from(matches!(removed.record.node_type(), NodeType::Allocation | NodeType::Free));
         (node, removed)
     }
 
@@ -232,7 +232,7 @@ impl State {
         self.removed.nodes.insert(node.number, parameters.clone());
         let place = node.has_handle.then_some(id);
         if place.is_some() {
-            self.pages.was_removed(id, node.number, node.node_type);
+            self.pages.was_removed(id, node.number, parameters.node_type());
         }
         self.remember(Removal::Node { number: node.number, place });
     }
@@ -333,6 +333,11 @@ impl State {
         self.contents.get(id).expect("a node that is listed has a record")
     }
 
+    /// What sort of node it is.
+    pub(super) fn node_type(&self, id: NodeId) -> NodeType {
+        self.record(id).node_type()
+    }
+
     /// The same, for a copy of the node.
     pub(super) fn loose(&self, id: NodeId) -> Loose {
         self.contents.loose(id).expect("a node that is listed has a record")
@@ -357,7 +362,7 @@ impl State {
     /// What a node is called.
     pub(super) fn name_of(&self, id: NodeId) -> String {
         let node = self.node(id);
-        name(node.node_type, node.number, self.label_of(node).as_deref())
+        name(self.node_type(id), node.number, self.label_of(node).as_deref())
     }
 
     /// The label of a node.

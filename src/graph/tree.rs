@@ -266,7 +266,7 @@ impl Tree {
         // The references go with the driver's graph.
         state.contents.keep_nothing();
         for (id, node) in state.nodes.iter().filter(|(_, node)| node.has_handle) {
-            state.pages.was_removed(id, node.number, node.node_type);
+            state.pages.was_removed(id, node.number, state.node_type(id));
         }
     }
 
@@ -316,7 +316,7 @@ impl Tree {
     #[inline]
     pub(super) fn handle_of(&self, state: &mut State, id: NodeId) -> Result<Token, Exhausted> {
         let node = state.nodes.get_mut(id).expect("a node is listed until it is removed");
-        state.pages.handle(&self.this, id, node)
+        state.pages.handle(&self.this, id, node, &state.contents)
     }
 
     /// Nobody uses the definition any more. What was instantiated from it needs the driver's graph all the same; the driver's

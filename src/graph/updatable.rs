@@ -103,6 +103,6 @@ pub(super) fn find(tree: &Tree, state: &State) -> Option<String> {
 pub(super) fn is_updatable(tree: &Tree, state: &State, id: NodeId) -> bool {
     let node = state.node(id);
     // SAFETY: the node is there, which the lock keeps.
-    node.node_type == NodeType::Kernel
+    state.node_type(id) == NodeType::Kernel
         && unsafe { calls::device_node(tree.table(), node.native) }.is_ok_and(|handle| !handle.is_null())
 }

@@ -183,7 +183,7 @@ impl Capture {
     fn until_when(&self, state: &State) -> String {
         let Some(last) = self.last.load(Relaxed).checked_sub(1) else { return "it began".to_owned() };
         match state.nodes().find(|(_, node)| node.number == last) {
-            Some((_, node)) => format!("{} {last} was captured", node.node_type),
+            Some((id, _)) => format!("{} {last} was captured", state.node_type(id)),
             // It was removed since.
             None => format!("node {last} was captured"),
         }

@@ -31,6 +31,6 @@ impl Graph {
 
 impl State {
     fn has_conditionals(&self) -> bool {
-        self.has_conditions() || self.nodes().any(|(_, node)| node.node_type == NodeType::Conditional)
+        self.has_conditions() || self.nodes().any(|(id, _)| self.node_type(id) == NodeType::Conditional)
     }
 }

@@ -151,7 +151,7 @@ fn list(
             in_order = before.positions_of(&edges.map_err(|error| failed(error, state))?);
             predecessors = &in_order;
         }
-        outline.add(id, (node.number, node.graph), node.node_type, node.inner.len(), predecessors);
+        outline.add(id, (node.number, node.graph), state.node_type(id), node.inner.len(), predecessors);
         let inner = node.inner.to_vec();
         for graph in inner {
             list(tree, state, graph, born, outline)?;

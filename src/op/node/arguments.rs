@@ -17,14 +17,16 @@ use std::sync::{Arc, Weak};
 pub struct KeptArguments {
     /// The bytes of few arguments of at most eight bytes each, with zeros to the end of each word. Others are in `more`.
     words: [u64; FEW],
-    /// How many of each word are the argument's.
-    sizes: [u8; FEW],
-    /// How many there are; of a block as many as the kernel has parameters, if the driver tells them.
-    count: u32,
     /// The first object among them.
-    object: Option<Named>,
+    object: Option<Weak<dyn Operand>>,
     /// What most have not.
     more: Option<Box<More>>,
+    /// How many of each word are the argument's.
+    sizes: [u8; FEW],
+    /// Which argument the object is.
+    object_at: u16,
+    /// How many there are, if they stand here.
+    count: u8,
 }
 
 /// An argument that is the address of an object.
@@ -36,6 +38,8 @@ struct More {
     /// If there are more than few, larger ones or a block: for each where it stands ([`packed`]), and behind that the words of all. An
     /// argument begins a word; a block is as it was given.
     data: Option<Box<[u64]>>,
+    /// How many there are then; of a block as many as the kernel has parameters, if the driver tells them.
+    count: usize,
     /// The bytes of the block, if they were given as one.
     block: Option<u32>,
     /// Whether they are somebody else's, and the driver does not tell them: then none are listed.
@@ -142,18 +146,22 @@ impl KeptArguments {
     /// Each address is good for reads of as many bytes.
     #[inline]
     unsafe fn of_values(values: impl ExactSizeIterator<Item = (*const u8, usize)> + Clone) -> Self {
-        let mut kept = Self { count: values.len() as u32, ..Self::default() };
         if values.len() > FEW || values.clone().any(|(_, size)| size > size_of::<u64>()) {
+            let count = values.len();
             // SAFETY: as the caller vouches.
-            kept.more_mut().data = Some(unsafe { many(values) });
-            return kept;
+            return Self::in_more(More { data: Some(unsafe { many(values) }), count, ..More::default() });
         }
+        let mut kept = Self { count: values.len() as u8, ..Self::default() };
         for (index, (address, size)) in values.enumerate() {
             // SAFETY: as the caller vouches.
             kept.words[index] = unsafe { word(address, size) };
             kept.sizes[index] = size as u8;
         }
         kept
+    }
+
+    fn in_more(more: More) -> Self {
+        Self { more: Some(Box::new(more)), ..Self::default() }
     }
 
     fn more_mut(&mut self) -> &mut More {
@@ -167,21 +175,27 @@ impl KeptArguments {
     }
 
     #[inline]
-    fn push_object(&mut self, object: Named) {
-        match self.object {
-            None => self.object = Some(object),
-            Some(_) => self.more_mut().objects.push(object),
+    fn push_object(&mut self, (at, object): Named) {
+        match (u16::try_from(at), &self.object) {
+            (Ok(at), None) => (self.object_at, self.object) = (at, Some(object)),
+            _ => self.more_mut().objects.push((at, object)),
         }
     }
 
+    /// The objects, and which arguments they are.
     #[inline]
-    fn named(&self) -> impl Iterator<Item = &Named> {
-        self.object.iter().chain(self.more.iter().flat_map(|more| &more.objects))
+    fn named(&self) -> impl Iterator<Item = (u32, &Weak<dyn Operand>)> {
+        let more = self.more.iter().flat_map(|more| &more.objects);
+        self.object
+            .iter()
+            .map(|object| (self.object_at.into(), object))
+            .chain(more.map(|(at, object)| (*at, object)))
     }
 
     #[inline]
-    fn named_mut(&mut self) -> impl Iterator<Item = &mut Named> {
-        self.object.iter_mut().chain(self.more.iter_mut().flat_map(|more| &mut more.objects))
+    fn named_mut(&mut self) -> impl Iterator<Item = (u32, &mut Weak<dyn Operand>)> {
+        let (at, more) = (self.object_at.into(), self.more.iter_mut().flat_map(|more| &mut more.objects));
+        self.object.iter_mut().map(move |object| (at, object)).chain(more.map(|(at, object)| (*at, object)))
     }
 
     /// The driver's copies of a node's arguments, an address for each parameter of the kernel; untold if it tells no layout (before
@@ -191,8 +205,7 @@ impl KeptArguments {
     /// `addresses` is NULL or has an address for each parameter, of as many bytes as that has.
     pub(super) unsafe fn of_driver(addresses: *const *const u8, layout: Option<&[Parameter]>) -> Self {
         let Some(layout) = layout.filter(|layout| layout.is_empty() || !addresses.is_null()) else {
-            let more = More { is_untold: true, ..More::default() };
-            return Self { more: Some(Box::new(more)), ..Self::default() };
+            return Self::in_more(More { is_untold: true, ..More::default() });
         };
         if layout.is_empty() {
             return Self::default();
@@ -212,8 +225,7 @@ impl KeptArguments {
         data.resize(layout.len() + block.len().div_ceil(8), 0);
         bytes_mut(&mut data[layout.len()..])[..block.len()].copy_from_slice(block);
         let block = Some(block.len() as u32);
-        let more = More { data: Some(data.into()), block, ..More::default() };
-        Self { count: layout.len() as u32, more: Some(Box::new(more)), ..Self::default() }
+        Self::in_more(More { data: Some(data.into()), count: layout.len(), block, ..More::default() })
     }
 
     /// Where one stands among the bytes; `None` if there are not so many.
@@ -241,8 +253,8 @@ impl KeptArguments {
         }
         let number = index as u32;
         let more = self.more.as_mut().map(|more| std::mem::take(&mut more.objects));
-        let others = self.object.take().into_iter().chain(more.unwrap_or_default());
-        let others = others.filter(|(of, _)| *of != number);
+        let first = self.object.take().map(|object| (self.object_at.into(), object));
+        let others = first.into_iter().chain(more.unwrap_or_default()).filter(|(of, _)| *of != number);
         let new = other.named().map(|(_, object)| (number, Weak::clone(object)));
         others.chain(new).for_each(|object| self.push_object(object));
         if self.more.is_none() && other.more.is_none() {
@@ -262,13 +274,13 @@ impl KeptArguments {
     #[inline]
     pub(super) fn is_value(&self, index: usize) -> bool {
         !self.names().iter().any(|(of, _)| *of as usize == index)
-            && !self.named().any(|(of, _)| *of as usize == index)
+            && !self.named().any(|(of, _)| of as usize == index)
     }
 
     /// The bytes of one, to be changed; `None` if there are not so many.
     #[inline]
     pub(super) fn bytes_mut(&mut self, index: usize) -> Option<&mut [u8]> {
-        let (place, count) = (self.place(index)?, self.count as usize);
+        let (place, count) = (self.place(index)?, self.len());
         let data = self.more.as_mut().and_then(|more| more.data.as_mut());
         bytes_mut(data.map_or(&mut self.words[..], |data| &mut data[count..])).get_mut(place)
     }
@@ -281,13 +293,13 @@ impl KeptArguments {
     /// How many there are; of a block, as many as the driver tells of the kernel.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.count as usize
+        self.more.as_ref().filter(|more| more.data.is_some()).map_or(self.count.into(), |more| more.count)
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.len() == 0
     }
 
     /// Whether one is the condition with this number.
@@ -362,7 +374,7 @@ impl KeptArguments {
         let known = changed.len();
         for (index, object) in self.named_mut().filter(|(_, object)| rebinding.is_from(object)) {
             *object = rebinding.to();
-            changed.push(*index);
+            changed.push(index);
         }
         for index in &changed[known..] {
             self.move_pointer(*index as usize, |address| rebinding.moved(address));
@@ -460,7 +472,7 @@ mod tests {
         let numbers = [vec![1; 8], vec![2; 4], vec![], vec![3; 3]];
         assert!(of(&numbers).more.is_none());
         assert!(of(&[vec![1; 9]]).data().is_some());
-        assert!(size_of::<KeptArguments>() <= 72);
+        assert!(size_of::<KeptArguments>() <= 64);
     }
 
     #[test]

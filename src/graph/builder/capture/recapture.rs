@@ -93,7 +93,7 @@ impl Capture {
     /// A node does what was captured, from now on.
     pub(super) fn takes_over(&self, state: &mut State, native: CUgraphNode, new: Loose) {
         let Loose { record: new, attachment } = new;
-        let known = state.find(native).filter(|id| state.node(*id).node_type == new.node_type());
+        let known = state.find(native).filter(|id| state.node_type(*id) == new.node_type());
         let Some(id) = known else { return keep_for_graph(state, self.object().id, attachment) };
         state.list_parameters(&new.parameters);
         state.set_context(id, new.context);
@@ -141,7 +141,7 @@ impl Beginning<'_> {
         tree.check_contexts(&state, object)?;
         let nodes = foreign::list_all(tree, &mut state, object.id)?;
         let has_graphs =
-            |id: &NodeId| matches!(state.node(*id).node_type, NodeType::Child | NodeType::Conditional);
+            |id: &NodeId| matches!(state.node_type(*id), NodeType::Child | NodeType::Conditional);
         if !state.conditions.is_empty()
             || nodes.iter().any(has_graphs)
             || updatable::find(tree, &state).is_some()
