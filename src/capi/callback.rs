@@ -5,7 +5,6 @@
 
 use super::error::{call, call_taking, copy_text, cushim_status, long_call};
 use super::handles;
-use super::log::level_number;
 use super::stream::cushim_stream;
 use super::{input, options, out, pointer};
 use crate::object::callback::pull::{self, Data, Item};
@@ -304,11 +303,9 @@ impl From<Item> for cushim_drain_item {
         let (kind, level, data) = match &item {
             Item::Release(data) => (cushim_drain_item_kind::CUSHIM_DRAIN_RELEASE, 0, data.get()),
             Item::HostFunction(data) => (cushim_drain_item_kind::CUSHIM_DRAIN_HOST_FUNCTION, 0, data.get()),
-            Item::Line(line) => (
-                cushim_drain_item_kind::CUSHIM_DRAIN_LOG_LINE,
-                level_number(line.level),
-                std::ptr::null_mut(),
-            ),
+            Item::Line(line) => {
+                (cushim_drain_item_kind::CUSHIM_DRAIN_LOG_LINE, line.level as i32, std::ptr::null_mut())
+            }
         };
         let mut filled = Self { kind: kind as i32, level, data, target: [0; 48], text: [0; 960] };
         if let Item::Line(line) = &item {

@@ -9,7 +9,7 @@ use crate::object::callback::Foreign;
 use crate::object::callback::pull::Data;
 use crate::object::error::{Error, Status};
 use crate::object::{handle, logging};
-use log::{Level, LevelFilter};
+use log::LevelFilter;
 use std::ffi::{CString, c_char, c_void};
 
 /// How much is logged, or how important a line is.
@@ -98,9 +98,7 @@ pub unsafe extern "C" fn cushim_log_set_callback(
                 let _owner = &owner;
                 let (target, message) = (text(target), text(message));
                 // SAFETY: the caller vouches for the function.
-                unsafe {
-                    callback.call((user.get(), level_number(level), target.as_ptr(), message.as_ptr()))
-                };
+                unsafe { callback.call((user.get(), level as i32, target.as_ptr(), message.as_ptr())) };
             }),
         );
         Ok(())
@@ -132,11 +130,6 @@ fn filter(level: i32) -> Result<LevelFilter, Error> {
             format!("level is {level}; use CUSHIM_LOG_OFF (0) to CUSHIM_LOG_TRACE (5)"),
         )
     })
-}
-
-/// The `cushim_log_level` of a line.
-pub(super) fn level_number(level: Level) -> i32 {
-    level as i32
 }
 
 /// A text as C reads it.

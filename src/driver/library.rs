@@ -10,7 +10,10 @@ mod windows;
 use windows as system;
 
 mod diagnose;
+mod lookup;
 
+pub(super) use lookup::Lookup;
+use lookup::NOT_LOADED;
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 
@@ -25,17 +28,6 @@ pub(super) struct Library {
 unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
-
-/// Which of the loader's ways to a library is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lookup {
-    /// Only a copy that is in the process already.
-    Loaded,
-    /// A path, or a name that the loader looks up in its folders.
-    Load,
-    /// A name in the system's own folder and nowhere else. Windows only; elsewhere the same as `Load`.
-    System,
-}
 
 /// Why a library was not opened.
 #[derive(Debug)]
@@ -117,9 +109,6 @@ fn is_loaded(name: &Path) -> bool {
 fn is_loaded(_: &Path) -> bool {
     false
 }
-
-/// The loader's own words would be of files that it never tried to load.
-const NOT_LOADED: &str = "no such library is loaded in this process";
 
 /// Why the loader must not look for a library of this name: it would take the first file that it finds, whatever that does to the
 /// process, even if only a copy in the process was asked for.

@@ -8,7 +8,7 @@ mod position;
 
 pub(crate) use position::{Clock, Ends, Position, position};
 
-use super::event::Awaited;
+use super::awaited::Awaited;
 use super::node::{Hold, NodeOperation, NodeType};
 use super::{Operation, Traits};
 use crate::context::Context;

@@ -1,5 +1,6 @@
 //! Records of events, and waiting for them.
 
+use super::awaited::Awaited;
 use super::{Captured, Operation, Traits, capture};
 use crate::check::{Deed, Deeds};
 use crate::context::Context;
@@ -8,7 +9,6 @@ use crate::driver::calls::graph::capture::ends_alone;
 use crate::event::{Event, EventOptions, HeldMark};
 use crate::object::error::{Error, Status};
 use crate::stream::{Stream, StreamOptions};
-use std::fmt;
 
 /// Records in an event what is enqueued in the stream by now.
 pub struct Record<'a>(pub(super) &'a Event, pub(super) AsNode);
@@ -212,30 +212,6 @@ impl<'a> Wait<'a> {
     #[must_use]
     pub fn as_node(self) -> Self {
         Self(self.0, AsNode::Yes)
-    }
-}
-
-/// What a stream waits for: an event, or the end of another stream, for which an event stands that the caller does not know.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Awaited<'a> {
-    pub(crate) event: &'a Event,
-    stream: Option<&'a Stream>,
-}
-
-impl<'a> Awaited<'a> {
-    /// The event.
-    pub(crate) fn of(event: &'a Event) -> Self {
-        Self { event, stream: None }
-    }
-}
-
-impl fmt::Display for Awaited<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.stream {
-            Some(stream) => write!(f, "the end of {stream}"),
-            None => self.event.fmt(f),
-        }
     }
 }
 

@@ -38,7 +38,7 @@
 // | `refusal` | why the driver refused a copy or a memset |
 // | `launch`, `arguments` | launches of kernels |
 // | `reach` | whether a kernel can use an address |
-// | `event` | records of events, and waiting for them |
+// | `event`, `awaited` | records of events, and waiting for them |
 // | `host_function` | functions that a stream calls |
 // | `memory_operations` | waits for values in memory, and writes of them |
 // | `node` | operations as nodes of graphs |
@@ -50,6 +50,7 @@
 mod allocation;
 mod arguments;
 pub(crate) mod attachment;
+pub(crate) mod awaited;
 pub mod batch;
 pub(crate) mod capture;
 mod copy;

@@ -1,7 +1,7 @@
 //! Operations beside captures that another thread begins, with each thread at a certain place.
 
+use super::awaited::Awaited;
 use super::capture::{Capturable, CaptureSink, Captured, Position, Sink, Under};
-use super::event::Awaited;
 use super::node::{Hold, Holds};
 use super::{HostFunction, Operation, Record, Traits};
 use crate::context::Context;

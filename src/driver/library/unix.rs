@@ -3,7 +3,7 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(super) mod search;
 
-use super::{Lookup, NOT_LOADED};
+use super::lookup::{Lookup, NOT_LOADED};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::error::Error as _;
 use std::ffi::{CStr, OsStr, c_void};

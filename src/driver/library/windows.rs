@@ -1,6 +1,6 @@
 //! LoadLibraryExW and its relatives.
 
-use super::Lookup;
+use super::lookup::Lookup;
 use libloading::os::windows::{
     LOAD_LIBRARY_SEARCH_DEFAULT_DIRS, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR, LOAD_LIBRARY_SEARCH_SYSTEM32, Library,
 };

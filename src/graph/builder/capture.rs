@@ -37,10 +37,10 @@ use crate::object::release::report;
 use crate::object::slot::Exposed;
 use crate::object::thread::ThreadId;
 use crate::op::attachment::{Attachment, Prepared};
+use crate::op::awaited::Awaited;
 use crate::op::capture::{
     Capturable, CaptureSink, Captured, Clock, OUTSIDE, Position, Recorded, Sink, Under, ended, is_valid,
 };
-use crate::op::event::Awaited;
 use crate::op::node::{Hold, Holds, Parameters};
 use crate::stream::{Blocking, CapturedBy, Stream};
 use parking_lot::Mutex;

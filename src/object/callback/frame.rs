@@ -3,7 +3,7 @@
 //! Such a function may end its thread: by `pthread_exit`, as interpreters do that have ended (Python before 3.14), or because it
 //! was cancelled. The C library then unwinds the thread's stack, and what is written in Rust cannot be unwound so. Hence the frame
 //! registers a handler with the C library before it calls the function. The handler is called when the unwinding comes to this
-//! frame, before it touches any in Rust, and [parks](super::parking) the thread; for Rust, the function never returns. The frame
+//! frame, before it touches any in Rust, and [parks](super::parked) the thread; for Rust, the function never returns. The frame
 //! itself is written in assembler, since one in Rust might be unwound first. Where it is not written (`build.rs` says where it is), and
 //! on Windows, where no thread ends so, functions are called directly.
 
@@ -105,7 +105,7 @@ functions! {
 #[cfg(framed)]
 mod registered {
     use super::c_void;
-    use crate::object::callback::parking;
+    use crate::object::callback::parked;
     use std::ffi::c_int;
 
     /// The most arguments: as many as registers take on both machines.
@@ -123,7 +123,7 @@ mod registered {
     }
 
     extern "C" fn ended(_: *mut c_void) {
-        parking::park();
+        parked::park();
     }
 
     /// Calls the function with the arguments, with `ended` registered meanwhile.

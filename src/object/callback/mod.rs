@@ -13,11 +13,13 @@
 //! | `signals` | keeps signals away from it |
 //! | `termination` | signals that end the process, where no other thread is left to take them |
 //! | `frame` | the frame through which functions of the program are called |
-//! | `parking` | threads that such a function has ended |
+//! | `parking`, `parked` | threads that such a function has ended |
+//! | `caught` | code of callers, from which no panic escapes |
 //! | `waiting` | functions that wait in a stream for their turn |
 //! | `pull` | what is queued for programs that want no calls |
 //! | `event_fd` | the descriptor on which they wait |
 
+mod caught;
 #[cfg(feature = "capi")]
 mod event_fd;
 #[cfg(feature = "capi")]
@@ -26,6 +28,8 @@ mod inside;
 #[cfg(feature = "capi")]
 mod lending;
 mod owner;
+#[cfg(framed)]
+mod parked;
 mod parking;
 #[cfg(feature = "capi")]
 pub(crate) mod pull;
@@ -35,6 +39,7 @@ mod termination;
 mod waiting;
 mod worker;
 
+pub(crate) use caught::caught;
 #[cfg(feature = "capi")]
 pub(crate) use frame::Foreign;
 #[cfg(feature = "capi")]
@@ -47,4 +52,4 @@ pub(crate) use waiting::{abandon, call_waiting, take_back, wait};
 pub use worker::flush as flush_callbacks;
 #[cfg(feature = "capi")]
 pub(crate) use worker::leaked_releases;
-pub(crate) use worker::{Task, allocating, ask_until, caught, hand_over, is_worker, later};
+pub(crate) use worker::{Task, allocating, ask_until, hand_over, is_worker, later};

@@ -4,13 +4,7 @@
 //! before ([`unless_parked`]), and it is done when the thread is parked.
 
 #[cfg(framed)]
-use super::worker;
-#[cfg(framed)]
-use super::{caught, signals};
-#[cfg(framed)]
-use crate::object::cancellation::Deferred;
-#[cfg(framed)]
-use crate::object::handle;
+use super::caught::caught;
 #[cfg(framed)]
 use std::cell::Cell;
 
@@ -60,28 +54,14 @@ impl Drop for Unlinked {
     }
 }
 
-/// Parks the thread, which a function of the program has ended.
+/// Runs what the frames below have to do, the innermost first.
 #[cfg(framed)]
-pub(super) fn park() -> ! {
-    // The signals of its own faults, too: nobody is there to handle them. And nothing cancels it again.
-    std::mem::forget((signals::Blocked::all(), Deferred::new()));
+pub(super) fn run_due() {
     while let Some(due) = std::ptr::NonNull::new(INNERMOST.get().cast_mut()) {
         // SAFETY: links are in frames that have not ended, and never will.
         let Due { action, outer } = *unsafe { due.as_ref() };
         INNERMOST.set(outer);
         // SAFETY: as above; the frame that made it waits for its body.
         caught("what follows a parked thread", || unsafe { (*action)() });
-    }
-    log::warn!(
-        target: "cushim",
-        "a function of the program ended the thread that called it (pthread_exit, or a cancellation); the thread stays until the \
-         process ends"
-    );
-    if handle::leave_for_good() {
-        worker::hand_over(Box::new(|| _ = handle::collect()));
-    }
-    loop {
-        // SAFETY: waits for a signal, of which none comes.
-        unsafe { libc::pause() };
     }
 }

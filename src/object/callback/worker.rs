@@ -8,7 +8,7 @@
 //! If a function of the program ends the thread, another one takes its place; not more than eight times, after which nothing is released
 //! any more.
 
-use super::inside::is_inside;
+use super::caught::caught;
 use super::parking::unless_parked;
 use super::signals;
 #[cfg(target_os = "linux")]
@@ -25,7 +25,6 @@ use crate::object::thread_end;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// Something that the worker asks until the answer is yes.
@@ -285,15 +284,6 @@ pub(crate) fn leaked_releases() -> u64 {
     QUEUE.lock().leaked
 }
 
-/// Runs code of a caller's, from which no panic escapes.
-pub(crate) fn caught(what: &str, body: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        log::error!(target: "cushim", "{what} panicked: {}", text.unwrap_or("no message"));
-    }
-}
-
 /// How long a call waits at most for what could be released, before it says that there is no memory.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -308,7 +298,7 @@ pub(crate) fn allocating<T>(mut allocate: impl FnMut() -> Result<T, CallError>) 
 /// Whether there was anything to ask.
 #[cold]
 fn ask_now() -> bool {
-    let is_asking = !forked() && !IS_WORKER.get() && !is_inside() && QUEUE.lock().asking;
+    let is_asking = !forked() && !IS_WORKER.get() && !handle::holds_releases() && QUEUE.lock().asking;
     is_asking && flush(PATIENCE).is_ok()
 }
 
@@ -331,7 +321,7 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
     if forked() {
         return Err(handle::Forked.into());
     }
-    if IS_WORKER.get() || is_inside() {
+    if IS_WORKER.get() || handle::holds_releases() {
         return Err(Error::new(
             Status::IN_CALLBACK,
             "waiting for callbacks inside a callback would never end; wait for them on a thread of your own",

@@ -11,7 +11,7 @@ use crate::event::{Event, HeldMark};
 use crate::object::error::{Error, Status};
 use crate::object::handle::Shared as _;
 use crate::op::attachment::Prepared;
-use crate::op::event::Awaited;
+use crate::op::awaited::Awaited;
 use crate::op::node::{Hold, Holds};
 use crate::stream::Stream;
 use std::sync::Arc;
