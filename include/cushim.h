@@ -5034,6 +5034,8 @@ cushim_status cushim_buffer_grow(cushim_buffer buffer,
  * Until `cushim_buffer_wake`, operations with the buffer and launches of execs that keep it are refused by
  * name. Graphs and execs with it stay as they are, and work again afterwards. Work in other streams that uses
  * the memory must be done, and what has only the address must not use it: that would be an illegal access.
+ * Where the stream's device may only read the memory, or has no access to it, it has access for the moment in
+ * which contents are copied, here and in `cushim_buffer_wake`.
  *
  * @param[in] buffer The buffer, of a virtual resource.
  * @param[in] stream The stream.
@@ -5049,13 +5051,14 @@ cushim_status cushim_buffer_sleep(cushim_buffer buffer, cushim_stream stream, ui
 
 /*
  * Gives a buffer that sleeps memory again, at the same addresses, with the contents that were kept. Otherwise
- * its contents are undefined. If the call fails, the buffer sleeps as before.
+ * its contents are undefined. For other threads the buffer sleeps until they are there. If the call fails, it
+ * sleeps as before, and its contents are kept on.
  *
  * @param[in] buffer The buffer.
  * @param[in] stream The stream in which the contents are copied.
  * @errors `CUSHIM_ERROR_UNSUPPORTED` for a buffer of another resource; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
- *   stream that is being captured (the capture stays valid), and for a buffer that does not sleep;
- *   `CUDA_ERROR_OUT_OF_MEMORY`.
+ *   stream that is being captured (the capture stays valid), and for a buffer that does not sleep,
+ *   or that another thread wakes; `CUDA_ERROR_OUT_OF_MEMORY`.
  * @driver none
  * @sync stream
  */

@@ -74,6 +74,12 @@ const CONDITIONS: &[Condition] = &[
     // What is ordered is so however late, and in whatever order, everything else runs.
     Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("memory/processes", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("memory/processes", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("memory/parts", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("memory/parts", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("memory/virtual_memory", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("memory/virtual_memory", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     Condition("memory/memory", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("memory/endpoints", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("graphs/builders", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
@@ -141,6 +147,7 @@ const FAULTS: &[Condition] = &[
         &[ONE_VERSION],
         &[("SOFTCUDA_FAULT", "cuMemPrefetchBatchAsync#1=1; cuMemcpyBatchAsync#2=1")],
     ),
+    Condition("softcuda/wake_fails", OLD_AND_NEW, &[("SOFTCUDA_FAULT", "cuMemcpyHtoDAsync#1=999")]),
     // Its own faults are allocations, and those of the next the driver's calls.
     Condition("softcuda/out_of_memory", &[ONE_VERSION], &[]),
     Condition("softcuda/graphs_out_of_memory", &[ONE_VERSION], &[]),

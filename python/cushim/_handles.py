@@ -571,7 +571,8 @@ class BufferBase(Object):
 
     def wake(self, stream: Stream) -> None:
         """Gives a buffer that sleeps memory again, at the same addresses, with the contents that were kept.
-        Otherwise its contents are undefined. If the call fails, the buffer sleeps as before."""
+        Otherwise its contents are undefined. For other threads the buffer sleeps until they are there. If the
+        call fails, it sleeps as before, and its contents are kept on."""
         check(lib.cushim_buffer_wake(self._h, handle(stream, StreamBase, "stream")))
 
     @property

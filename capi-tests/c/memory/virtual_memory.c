@@ -3,6 +3,10 @@
 #include "graphs.h"
 #include "resources.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
 #define MIB ((size_t)1 << 20)
 #define MANY ((uint64_t)1 << 46)
 
@@ -93,6 +97,10 @@ static void options_are_checked(void) {
   options = zero_options();
   options.alignment = 3 * MIB;
   refused(CUSHIM_ERROR_INVALID_ARGUMENT, &options, "the alignment is 3145728");
+  options.alignment = (size_t)1 << 63;
+  refused(CUSHIM_ERROR_INVALID_ARGUMENT, &options, "the alignment is 0x8000000000000000");
+  options.alignment = (size_t)1 << 47;
+  refused(CUSHIM_ERROR_INVALID_ARGUMENT, &options, "the alignment is 0x800000000000");
   options = zero_options();
   options.address_hint = 4096;
   refused(CUSHIM_ERROR_INVALID_ARGUMENT, &options, "the address hint is 0x1000");
@@ -362,6 +370,93 @@ static void sleep_and_wake(void) {
   CHECK_OK(cushim_buffer_destroy(buffer));
 }
 
+/* Filled while the device may write: by a buffer of the same memory, imported with other access. Sleeps and wakes with what the resource
+ * allows, and is left as it allows. */
+static void sleep_without_access(cushim_virtual_access access, unsigned value) {
+  const size_t before = free_memory();
+  cushim_virtual_options options = zero_options();
+  cushim_resource limited, open;
+  cushim_buffer buffer = NULL, alias = NULL, read = NULL;
+  unsigned char bytes[CUSHIM_DESCRIPTOR_BYTES];
+  int32_t file = -1, part;
+  options.shareable = CUSHIM_SHAREABLE_POSIX_FD;
+  open = with(&options);
+  options.access = access;
+  limited = with(&options);
+  if (!CHECK_OK(cushim_buffer_create(limited, stream, 2 * MIB, &buffer))) return;
+  for (part = 0; part < 2; part++) {
+    CHECK_OK(cushim_buffer_export_parts(buffer, bytes, sizeof bytes, &file, 1));
+    CHECK_OK(cushim_buffer_import_parts(open, stream, bytes, sizeof bytes, &file, 1, part == 0 ? &alias : &read));
+    CHECK(close(file) == 0);
+    if (part == 0) {
+      fill_all(alias, value);
+      CHECK_OK(cushim_stream_synchronize(stream));
+      CHECK_OK(cushim_buffer_destroy(alias));
+      CHECK_OK(cushim_buffer_sleep(buffer, stream, CUSHIM_SLEEP_KEEP_CONTENTS));
+      CHECK(is_asleep(buffer) == 1 && is_back(before));
+      CHECK_OK(cushim_buffer_wake(buffer, stream));
+      CHECK(is_asleep(buffer) == 0);
+    }
+  }
+  CHECK(byte_at(read, 0) == value && byte_at(read, 2 * MIB - 1) == value);
+  if (is_software(all.driver)) CHECK(fill_buffer(stream, buffer, 0, 1, 1) != CUSHIM_SUCCESS); /* it still may not write */
+  CHECK_OK(cushim_buffer_destroy(read));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(limited));
+  CHECK_OK(cushim_resource_destroy(open));
+  CHECK(is_back(before));
+}
+
+/* A buffer that the device may write to, grown by a part that it may only read. */
+static void sleep_of_mixed_access(void) {
+  cushim_virtual_options options = zero_options();
+  cushim_buffer small = new_buffer(2 * MIB), mixed = NULL;
+  fill_all(small, 6);
+  options.access = CUSHIM_VIRTUAL_READ;
+  CHECK_OK(cushim_buffer_grow(small, 4 * MIB, &options, &mixed));
+  CHECK_OK(cushim_buffer_destroy(small));
+  CHECK_OK(cushim_buffer_sleep(mixed, stream, CUSHIM_SLEEP_KEEP_CONTENTS));
+  CHECK_OK(cushim_buffer_wake(mixed, stream));
+  CHECK(byte_at(mixed, 0) == 6 && byte_at(mixed, 2 * MIB - 1) == 6);
+  CHECK_OK(fill_buffer(stream, mixed, 0, 7, 2 * MIB));
+  if (is_software(all.driver)) CHECK(fill_buffer(stream, mixed, 2 * MIB, 1, 1) != CUSHIM_SUCCESS);
+  CHECK_OK(cushim_buffer_destroy(mixed));
+}
+
+static void *wakes(void *buffer) {
+  CHECK_OK(cushim_buffer_wake((cushim_buffer)buffer, stream));
+  return NULL;
+}
+
+/* While a thread brings the contents back, the buffer sleeps for the others. */
+static void asleep_until_its_contents_are_back(void) {
+  struct busy busy;
+  pthread_t thread;
+  cushim_stream other;
+  cushim_buffer buffer, grown = NULL;
+  size_t before;
+  if (!is_software(all.driver)) return; /* whose free memory says that there is memory again */
+  other = new_stream(all.context);
+  buffer = new_buffer(2 * MIB);
+  fill_all(buffer, 5);
+  CHECK_OK(cushim_buffer_sleep(buffer, stream, CUSHIM_SLEEP_KEEP_CONTENTS));
+  before = free_memory();
+  busy_within(&busy, all.driver, stream, 20000);
+  if (!CHECK(pthread_create(&thread, NULL, wakes, buffer) == 0)) return;
+  while (free_memory() == before) sched_yield();
+  CHECK(is_asleep(buffer) == 1);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, fill_buffer(other, buffer, 0, 1, 1));
+  CHECK_CONTAINS(last_message(), "sleeps");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_grow(buffer, 4 * MIB, NULL, &grown));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_wake(buffer, other));
+  CHECK_CONTAINS(last_message(), "another thread wakes it");
+  busy_end(&busy);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(is_asleep(buffer) == 0 && byte_at(buffer, 2 * MIB - 1) == 5);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_stream_destroy(other));
+}
+
 /* What an exec uses since it was changed counts, and no more what it used before. */
 static void sleep_after_an_exchange(void) {
   cushim_buffer before = new_buffer(4 * MIB), now = new_buffer(4 * MIB);
@@ -520,6 +615,10 @@ int main(void) {
   growth_elsewhere();
   growth_refused();
   sleep_and_wake();
+  sleep_without_access(CUSHIM_VIRTUAL_READ, 12);
+  sleep_without_access(CUSHIM_VIRTUAL_NO_ACCESS, 13);
+  sleep_of_mixed_access();
+  asleep_until_its_contents_are_back();
   sleep_after_an_exchange();
   sleep_of_shared_memory();
   memory_of_the_host();

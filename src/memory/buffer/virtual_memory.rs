@@ -2,6 +2,7 @@
 
 use super::known::Known;
 use super::{Buffer, Home};
+use crate::location::Location;
 use crate::memory::{DevicePointer, Resource, VirtualOptions};
 use crate::object::callback;
 use crate::object::descriptor::{self, DescriptorBytes};
@@ -49,6 +50,8 @@ impl Buffer {
     /// Gives the memory back to the driver and keeps the addresses, after the stream has done its work so far. Until
     /// [`wake`](Self::wake), operations with the buffer and launches of execs that keep it are refused; graphs with it stay as they are.
     ///
+    /// For the copy of the contents, the stream's device has access to the memory for a moment where it has none.
+    ///
     /// Work in other streams must be done, and whoever has the address must not use it: that would be an illegal access.
     ///
     /// # Errors
@@ -60,40 +63,43 @@ impl Buffer {
         let about = |failure: Error| failure.about(&**self);
         resource.check_may_sleep(self.extent()).map_err(about)?;
         let kept = match contents {
-            Contents::Dropped => None,
-            Contents::Kept => {
-                let mut kept = self.room()?;
-                // SAFETY: as many bytes; the stream is waited for.
-                unsafe {
-                    stream.enqueue(&mut Copy::new(Endpoint::host(&raw mut kept[..]), self.at(0), kept.len()))
-                }?;
-                Some(kept)
+            Contents::Dropped => {
+                stream.synchronize()?;
+                None
             }
+            Contents::Kept => Some(self.contents(resource, stream)?),
         };
-        stream.synchronize()?;
         resource.sleep(self.extent(), kept).map_err(about)
     }
 
-    /// Gives the buffer memory again, at the same addresses, with the contents that were kept; else they are undefined.
+    /// A copy of all that is in the memory, after the stream has done its work so far.
+    fn contents(&self, resource: &Resource, stream: &Stream) -> Result<Vec<u8>, Error> {
+        let about = |failure: Error| failure.about(self);
+        let mut kept = self.room()?;
+        let opened = resource.open(self.extent(), place_of(stream)).map_err(about)?;
+        let (to, from) = (Endpoint::host(&raw mut kept[..]), Endpoint::device(self.pointer));
+        // SAFETY: as many bytes; the stream is waited for.
+        unsafe { stream.enqueue(&mut Copy::new(to, from, self.bytes)) }?;
+        stream.synchronize()?;
+        opened.close().map_err(about)?;
+        Ok(kept)
+    }
+
+    /// Gives the buffer memory again, at the same addresses, with the contents that were kept; else they are undefined. It sleeps for other
+    /// threads until they are there.
     ///
     /// # Errors
-    /// As [`sleep`](Self::sleep), and `CUDA_ERROR_OUT_OF_MEMORY` (2): it sleeps as before then.
+    /// As [`sleep`](Self::sleep), and `CUDA_ERROR_OUT_OF_MEMORY` (2): it sleeps as before then, and its contents are kept on.
     pub fn wake(self: &Arc<Self>, stream: &Stream) -> Result<(), Error> {
         let resource = self.prepared("wakes", stream)?;
-        let about = |failure: Error| failure.about(&**self);
-        let Some(kept) = resource.wake(self.extent()).map_err(about)? else { return Ok(()) };
-        // SAFETY: as many bytes, which stay until the stream was waited for.
-        let enqueued = unsafe {
-            stream.enqueue(&mut Copy::new(self.at(0), Endpoint::host_source(&raw const kept[..]), kept.len()))
+        let restore = |kept: &Vec<u8>| {
+            let (to, from) = (Endpoint::device(self.pointer), Endpoint::host_source(&raw const kept[..]));
+            // SAFETY: as many bytes, which stay until the stream was waited for.
+            unsafe { stream.enqueue(&mut Copy::new(to, from, kept.len())) }?;
+            stream.synchronize()
         };
-        match enqueued.and_then(|()| stream.synchronize()) {
-            Ok(()) => Ok(()),
-            Err(failure) => {
-                // The contents are not lost.
-                resource.sleep(self.extent(), Some(kept))?;
-                Err(failure)
-            }
-        }
+        let woken = resource.wake(self.extent(), place_of(stream), restore);
+        woken.map_err(|failure| failure.about(&**self))
     }
 
     /// In how many pieces its memory was created: one, and one more each time that it grew.
@@ -205,4 +211,9 @@ impl Buffer {
         room.resize(self.bytes, 0);
         Ok(room)
     }
+}
+
+/// The place that copies what a stream copies.
+fn place_of(stream: &Stream) -> Location {
+    Location::device(stream.context().device().ordinal())
 }

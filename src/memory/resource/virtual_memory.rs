@@ -2,8 +2,9 @@
 
 use super::{Properties, Resource, Source};
 use crate::device::Device;
+use crate::location::Location;
 use crate::memory::DevicePointer;
-use crate::memory::virtual_memory::{Exported, Kept, Plan, Ranges, VirtualOptions};
+use crate::memory::virtual_memory::{Exported, Kept, Opened, Plan, Ranges, VirtualOptions};
 use crate::object::error::{Error, Status};
 use std::sync::Arc;
 
@@ -111,8 +112,23 @@ impl Resource {
         self.virtual_source("sleeps")?.ranges.sleep((range.0.0, range.1), contents)
     }
 
-    pub(in crate::memory) fn wake(&self, range: (DevicePointer, usize)) -> Result<Option<Kept>, Error> {
-        self.virtual_source("sleeps")?.ranges.wake((range.0.0, range.1))
+    /// See [`Ranges::open`].
+    pub(in crate::memory) fn open(
+        &self,
+        range: (DevicePointer, usize),
+        place: Location,
+    ) -> Result<Opened, Error> {
+        self.virtual_source("sleeps")?.ranges.open((range.0.0, range.1), place)
+    }
+
+    /// See [`Ranges::wake`].
+    pub(in crate::memory) fn wake(
+        &self,
+        range: (DevicePointer, usize),
+        place: Location,
+        restore: impl FnOnce(&Kept) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.virtual_source("sleeps")?.ranges.wake((range.0.0, range.1), place, restore)
     }
 
     pub(in crate::memory) fn is_asleep(&self, range: (DevicePointer, usize)) -> bool {

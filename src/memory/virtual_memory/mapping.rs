@@ -1,6 +1,8 @@
 //! Memory that is mapped.
 
 use super::chunk::{Addresses, Chunk};
+use crate::driver::sys;
+use crate::location::Location;
 use crate::object::error::Error;
 use crate::object::release::report;
 use std::sync::Arc;
@@ -40,7 +42,14 @@ impl Mapping {
         if plan.access.is_empty() {
             return Ok(());
         }
-        raw.set_access(*offset, chunk.bytes, &plan.access).map_err(|error| plan.failed(error))
+        let access: Vec<_> = plan.access.iter().map(|&(place, flags)| (place.native(), flags)).collect();
+        raw.set_access(*offset, chunk.bytes, &access).map_err(|error| plan.failed(error))
+    }
+
+    /// Says what one place may do with it.
+    pub(super) fn set_access(&self, place: Location, flags: sys::CUmemAccess_flags) -> Result<(), Error> {
+        let set = self.addresses.raw().set_access(self.offset, self.bytes(), &[(place.native(), flags)]);
+        set.map_err(|error| self.chunk.plan.failed(error))
     }
 
     /// Unmaps it now, and says how that went. The chunk stays.

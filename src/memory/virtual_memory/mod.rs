@@ -14,6 +14,7 @@
 mod allocation;
 mod chunk;
 mod mapping;
+mod opened;
 mod options;
 mod plan;
 mod ranges;
@@ -23,6 +24,7 @@ mod shared;
 pub use allocation::Allocation;
 #[cfg(feature = "capi")]
 pub(crate) use allocation::AllocationObject;
+pub(super) use opened::Opened;
 pub use options::{Access, ShareableHandle, VirtualOptions};
 pub(super) use plan::Plan;
 pub(super) use ranges::{Kept, Ranges};

@@ -8,6 +8,9 @@ use crate::feature::Feature;
 use crate::location::Location;
 use crate::object::error::{Error, Status};
 
+/// How far the addresses of a process reach.
+const ADDRESSES: usize = 1 << 47;
+
 /// What new memory is to be.
 pub(in crate::memory) struct Plan {
     pub(super) device: Device,
@@ -17,7 +20,7 @@ pub(in crate::memory) struct Plan {
     pub(super) alignment: usize,
     pub(super) hint: u64,
     /// Who may do what. Nobody stands here twice, nor with nothing.
-    pub(super) access: Vec<(sys::CUmemLocation, sys::CUmemAccess_flags)>,
+    pub(super) access: Vec<(Location, sys::CUmemAccess_flags)>,
 }
 
 impl Plan {
@@ -67,6 +70,12 @@ impl Plan {
         self.device.driver()
     }
 
+    /// What a place may do with such memory.
+    pub(super) fn access_for(&self, place: Location) -> sys::CUmemAccess_flags {
+        let found = self.access.iter().find(|&&(named, _)| named == place);
+        found.map_or(sys::CU_MEM_ACCESS_FLAGS_PROT_NONE, |&(_, flags)| flags)
+    }
+
     /// The error of a call for such memory.
     pub(super) fn failed(&self, error: CallError) -> Error {
         self.device.failed(error)
@@ -74,7 +83,6 @@ impl Plan {
 
     /// So many bytes in whole units of the granularity. Refuses 0, and more than there can be.
     pub(in crate::memory) fn rounded(&self, bytes: usize) -> Result<usize, Error> {
-        const ADDRESSES: usize = 1 << 47;
         let refusal = match bytes.checked_next_multiple_of(self.granularity) {
             Some(0) => format!(
                 "0 bytes are no virtual memory: its sizes are multiples of {} bytes, at least one",
@@ -89,6 +97,12 @@ impl Plan {
     fn check_addresses(&self) -> Result<(), Error> {
         let refusal = if self.alignment != 0 && !self.alignment.is_power_of_two() {
             format!("the alignment is {}; pass a power of two, or 0 for the granularity", self.alignment)
+        } else if self.alignment >= ADDRESSES {
+            format!(
+                "the alignment is {:#x}, and there is no such address that a process can have: pass less than {ADDRESSES:#x}, or 0 for \
+                 the granularity",
+                self.alignment
+            )
         } else if !self.hint.is_multiple_of(self.granularity as u64) {
             format!(
                 "the address hint is {:#x}; pass a multiple of the granularity, {} bytes, or 0 for any address",
@@ -202,12 +216,12 @@ fn access(
     device: &Device,
     location: Location,
     options: &VirtualOptions,
-) -> Result<Vec<(sys::CUmemLocation, sys::CUmemAccess_flags)>, Error> {
+) -> Result<Vec<(Location, sys::CUmemAccess_flags)>, Error> {
     let own = Location::device(device.ordinal());
     let mut access = Vec::new();
     let mut add = |place: Location, wanted| {
         if wanted != Access::None {
-            access.push((place.native(), flags_of(wanted)));
+            access.push((place, flags_of(wanted)));
         }
     };
     add(own, options.access);

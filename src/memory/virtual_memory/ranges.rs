@@ -2,8 +2,10 @@
 
 use super::chunk::{Addresses, Chunk};
 use super::mapping::Mapping;
+use super::opened::Opened;
 use super::plan::Plan;
 use super::shared::{Exported, Offered, export_parts, read_parts};
+use crate::location::Location;
 use crate::object::error::{Error, Status};
 use crate::op::{one_awoke, one_sleeps};
 use parking_lot::Mutex;
@@ -27,7 +29,9 @@ enum Content {
 
 /// Addresses whose memory was given back.
 struct Asleep {
-    parts: Vec<Part>,
+    parts: Arc<[Part]>,
+    /// Whether somebody wakes it. It sleeps until that has its contents back.
+    is_waking: bool,
     /// What was in the memory, if it was kept.
     contents: Option<Kept>,
 }
@@ -167,28 +171,80 @@ impl Ranges {
         let mut ranges = self.0.lock();
         let mapped = mapped(&ranges, range)?.to_vec();
         Mapping::unmap_all(&mapped)?;
-        let parts = mapped.iter().map(Part::of).collect();
+        let asleep = Asleep { parts: mapped.iter().map(Part::of).collect(), is_waking: false, contents };
         one_sleeps();
         let found = ranges.get_mut(&range).ok_or_else(|| unknown(range))?;
-        let before = std::mem::replace(&mut found.content, Content::Asleep(Asleep { parts, contents }));
+        let before = std::mem::replace(&mut found.content, Content::Asleep(asleep));
         drop(ranges);
         drop((before, mapped)); // outside of the lock
         Ok(())
     }
 
-    /// Gives a range memory again; answers with what was in it, if that was kept. If it fails, the range sleeps as before.
-    pub(in crate::memory) fn wake(&self, range: (u64, usize)) -> Result<Option<Kept>, Error> {
+    /// Lets a place read and write all of a range, until what this answers with ends.
+    pub(in crate::memory) fn open(&self, range: (u64, usize), place: Location) -> Result<Opened, Error> {
+        let parts = mapped(&self.0.lock(), range)?.to_vec();
+        Opened::new(&parts, place)
+    }
+
+    /// Gives a range memory again, and what was in it, if that was kept, by `restore`, for which `place` may write to it. The range sleeps
+    /// for everybody else until all is there; if something fails, it sleeps as before and has its contents.
+    pub(in crate::memory) fn wake(
+        &self,
+        range: (u64, usize),
+        place: Location,
+        restore: impl FnOnce(&Kept) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (parts, contents) = self.begin_waking(range)?;
+        let woken = map_again(&parts, contents.as_ref(), place, restore);
         let mut ranges = self.0.lock();
         let found = ranges.get_mut(&range).ok_or_else(|| unknown(range))?;
-        let Content::Asleep(asleep) = &mut found.content else {
-            let refusal = "it does not sleep; wake what was put to sleep";
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
-        };
-        let parts = asleep.parts.iter().map(Part::map).collect::<Result<_, _>>()?;
-        let contents = asleep.contents.take();
-        found.content = Content::Mapped(parts);
-        Ok(contents)
+        let Content::Asleep(asleep) = &mut found.content else { return Err(unknown(range)) };
+        asleep.is_waking = false;
+        match woken {
+            Ok(mapped) => {
+                let before = std::mem::replace(&mut found.content, Content::Mapped(mapped));
+                drop(ranges);
+                drop((before, contents)); // outside of the lock
+                Ok(())
+            }
+            Err(failure) => {
+                asleep.contents = contents;
+                Err(failure)
+            }
+        }
     }
+
+    /// What is to have memory again, and its contents. Nobody else wakes it meanwhile.
+    fn begin_waking(&self, range: (u64, usize)) -> Result<(Arc<[Part]>, Option<Kept>), Error> {
+        let mut ranges = self.0.lock();
+        let refuse = |refusal| Err(Error::new(Status::INVALID_ARGUMENT, refusal));
+        match &mut ranges.get_mut(&range).ok_or_else(|| unknown(range))?.content {
+            Content::Mapped(_) => refuse("it does not sleep; wake what was put to sleep"),
+            Content::Asleep(asleep) if asleep.is_waking => {
+                refuse("another thread wakes it; wait for that call before it is used")
+            }
+            Content::Asleep(asleep) => {
+                asleep.is_waking = true;
+                Ok((Arc::clone(&asleep.parts), asleep.contents.take()))
+            }
+        }
+    }
+}
+
+/// New memory for all of these parts, with the contents. If something fails, none has memory when that returns.
+fn map_again(
+    parts: &[Part],
+    contents: Option<&Kept>,
+    place: Location,
+    restore: impl FnOnce(&Kept) -> Result<(), Error>,
+) -> Result<Vec<Arc<Mapping>>, Error> {
+    let mapped = parts.iter().map(Part::map).collect::<Result<Vec<_>, _>>()?;
+    if let Some(contents) = contents {
+        let opened = Opened::new(&mapped, place)?;
+        restore(contents)?;
+        opened.close()?;
+    }
+    Ok(mapped)
 }
 
 impl Part {
