@@ -13,7 +13,7 @@ static cushim_stream a, b;
 static cushim_event event;
 static cushim_buffer shared;
 
-static void hear(void *user, int32_t level, const char *target, const char *message) {
+static void hear(void *user, cushim_log_level level, const char *target, const char *message) {
   (void)user, (void)target;
   if (level == CUSHIM_LOG_WARN && (strstr(message, "nothing orders") != NULL || strstr(message, "no path of edges") != NULL)) {
     reports++;
@@ -357,6 +357,6 @@ int main(void) {
   CHECK_OK(cushim_event_destroy(event));
   CHECK_OK(cushim_stream_destroy(a));
   CHECK_OK(cushim_stream_destroy(b));
-  CHECK_OK(cushim_log_set_callback(NULL, NULL, NULL, 0));
+  CHECK_OK(cushim_log_set_callback(NULL, NULL, NULL, CUSHIM_LOG_OFF));
   return close_graphs();
 }
