@@ -7,7 +7,6 @@ use crate::object::error::{Error, Status};
 use crate::op::{Copy, Endpoint};
 use crate::stream::Stream;
 use std::ffi::c_void;
-use std::sync::Arc;
 
 impl Buffer {
     /// Allocates memory in the stream and brings `bytes` bytes of host memory into it, unless `from` is NULL. Of ordinary memory
@@ -39,11 +38,11 @@ impl Buffer {
     /// # Errors
     /// As for [`create`](Self::create) and [`Copy`](struct@Copy).
     pub unsafe fn create_scratch(
-        resource: Option<&Arc<Resource>>,
+        resource: Option<&Resource>,
         from: *const c_void,
         bytes: usize,
         stream: &Stream,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         let buffer = match resource {
             Some(resource) => Self::create(resource, bytes, Some(stream))?,
             None => stream.context().device().allocate(bytes, Some(stream))?,
@@ -75,7 +74,7 @@ impl Buffer {
     ///
     /// # Errors
     /// As for [`Copy`](struct@Copy) and [`destroy_on`](Self::destroy_on). The hold ends all the same.
-    pub unsafe fn destroy_scratch(buffer: Arc<Self>, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
+    pub unsafe fn destroy_scratch(buffer: Self, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
         callback::check_allowed()?;
         buffer.check_end_scratch(to, stream, 1)?;
         // SAFETY: as the caller vouches.
@@ -84,7 +83,7 @@ impl Buffer {
 
     /// Refuses what could not be brought back, or not be freed then; `holds` are those that end with it.
     pub(crate) fn check_end_scratch(
-        self: &Arc<Self>,
+        &self,
         to: *mut c_void,
         stream: &Stream,
         holds: usize,
@@ -98,7 +97,7 @@ impl Buffer {
     ///
     /// # Safety
     /// As for [`destroy_scratch`](Self::destroy_scratch).
-    pub(crate) unsafe fn end_scratch(self: Arc<Self>, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
+    pub(crate) unsafe fn end_scratch(self, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
         // SAFETY: as the caller vouches.
         let brought = unsafe { self.bring_back(to, stream) };
         // What could not be ordered goes in the order that it had.
@@ -109,7 +108,7 @@ impl Buffer {
 
     /// # Safety
     /// As for [`destroy_scratch`](Self::destroy_scratch).
-    unsafe fn bring_back(self: &Arc<Self>, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
+    unsafe fn bring_back(&self, to: *mut c_void, stream: &Stream) -> Result<(), Error> {
         self.wait_in(stream)?;
         if to.is_null() {
             return Ok(());
@@ -126,12 +125,12 @@ impl Buffer {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if the buffer has no resource; as for [`create`](Self::create) and [`Copy`](struct@Copy).
-    pub unsafe fn create_copy(self: &Arc<Self>, stream: &Stream) -> Result<Arc<Self>, Error> {
+    pub unsafe fn create_copy(&self, stream: &Stream) -> Result<Self, Error> {
         let Some(resource) = self.resource() else {
             let refusal = format!(
                 "{self} has no resource that a copy could come from; create the buffer, and copy into it"
             );
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self));
         };
         let copy = Self::create(resource, self.bytes(), Some(stream))?;
         // SAFETY: the caller vouches for the source, and the destination is new.

@@ -11,7 +11,7 @@ use super::stream::{self, cushim_stream_s};
 use super::{out, text};
 use crate::graph::{Builder, BuilderObject, ConditionObject, ExecObject, GraphObject, Node, NodePage};
 use crate::kernel::{KernelObject, LibraryObject};
-use crate::memory::{Buffer, Resource};
+use crate::memory::{Buffer, BufferObject, ResourceObject};
 use crate::object::error::{Error, Status};
 use crate::object::handle::Shared as _;
 use crate::object::handle::{Guard, Kind, Named, Object as _, Token};
@@ -256,7 +256,7 @@ fn described(guard: &Guard, token: Token) -> String {
     }
     let summary = if let Some(exec) = guard.find::<ExecObject>(token) {
         exec.summary()
-    } else if let Some(buffer) = guard.find::<Buffer>(token) {
+    } else if let Some(buffer) = guard.find::<BufferObject>(token) {
         Some(summary_of_buffer(&buffer))
     } else if let Some(kernel) = guard.find::<KernelObject>(token) {
         (!kernel.name().is_empty()).then(|| kernel.name().to_owned())
@@ -264,7 +264,7 @@ fn described(guard: &Guard, token: Token) -> String {
         Some(format!("in {}", library.context()))
     } else if let Some(program) = guard.find::<ProgramObject>(token) {
         Some(program.compiled().to_string())
-    } else if let Some(resource) = guard.find::<Resource>(token) {
+    } else if let Some(resource) = guard.find::<ResourceObject>(token) {
         return format!("{}{borrowed}", *resource);
     } else {
         None

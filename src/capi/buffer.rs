@@ -16,10 +16,11 @@ use super::options::OutStruct;
 use super::resource::{cushim_memory_properties, cushim_resource};
 use super::stream::cushim_stream;
 use super::{out, pointer};
-use crate::memory::{Buffer, DevicePointer, Home};
+use crate::memory::{Buffer, BufferObject, DevicePointer, Home};
 use crate::object::callback::check_allowed;
 use crate::object::error::{Error, Status};
 use crate::object::handle::Released;
+use crate::object::handle::Shared as _;
 use crate::object::release;
 use std::ptr::null_mut;
 
@@ -38,7 +39,7 @@ pub struct cushim_buffer_s {
 }
 
 impl Incomplete for cushim_buffer_s {
-    type Object = Buffer;
+    type Object = BufferObject;
 }
 
 /// Allocates a buffer from a resource: in stream order if the resource is stream-ordered, otherwise synchronously.
@@ -202,7 +203,7 @@ fn end_in_order(buffer: cushim_buffer) -> Result<(), Error> {
         if let Released::Now(last) = released
             && let Some(held) = last.let_go()
         {
-            held.let_go_knowing(standing);
+            Buffer::of(held).let_go_knowing(standing);
         }
     })
 }

@@ -16,7 +16,6 @@ use crate::object::error::{Error, Status};
 use crate::object::handle;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 /// The version of the layout below.
 const VERSION: (u32, u32) = (1, 0);
@@ -299,13 +298,13 @@ fn invalid(refusal: String) -> Error {
 struct Exported<M> {
     /// First, so that a pointer to it is one to the whole.
     managed: M,
-    buffer: Arc<Buffer>,
+    buffer: Buffer,
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
 
 impl<M: Managed> Exported<M> {
-    fn make(buffer: Arc<Buffer>, properties: &Properties, format: &Format, shape: Vec<i64>) -> *mut M {
+    fn make(buffer: Buffer, properties: &Properties, format: &Format, shape: Vec<i64>) -> *mut M {
         let (device_type, device_id) = device_of(&buffer, properties);
         let strides = contiguous(&shape);
         let tensor = Tensor {
@@ -416,7 +415,7 @@ unsafe fn take_in<M: Managed>(
     driver: &Driver,
     managed: *mut M,
     pull: bool,
-) -> Result<(Arc<Buffer>, u64), Error> {
+) -> Result<(Buffer, u64), Error> {
     // SAFETY: the caller vouches for the tensor.
     let tensor = unsafe { &*managed };
     // SAFETY: as above.

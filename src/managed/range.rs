@@ -7,10 +7,10 @@ use crate::driver::{Driver, sys};
 use crate::feature::Feature;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
+use crate::object::handle::{Shared as _, Weakly};
 use crate::op::check_operand;
 use crate::pointer::DevicePointer;
 use std::fmt;
-use std::sync::{Arc, Weak};
 
 /// A range of managed memory: all of an allocation or a part of one, from whatever allocator (`cuMemAllocManaged`,
 /// `cudaMallocManaged`, a `__managed__` variable, a managed pool). Where the device has the feature
@@ -29,7 +29,7 @@ pub struct Range {
 /// What a buffer says of its memory.
 #[derive(Clone)]
 struct OfBuffer {
-    buffer: Weak<Buffer>,
+    buffer: Weakly<Buffer>,
     /// Whether its resource says that it is managed: drivers need not say so of memory of a pool.
     managed: bool,
 }
@@ -45,12 +45,12 @@ impl Range {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if the buffer has not so many.
-    pub fn of_part(buffer: &Arc<Buffer>, offset: usize, bytes: usize) -> Result<Self, Error> {
+    pub fn of_part(buffer: &Buffer, offset: usize, bytes: usize) -> Result<Self, Error> {
         let fits = offset.checked_add(bytes).is_some_and(|end| end <= buffer.bytes());
         let start = buffer.pointer().offset(offset as u64);
         let (Some(pointer), true) = (start, fits) else {
             let refusal = format!("{bytes} bytes from byte {offset} on are not all within {buffer}");
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer));
         };
         Ok(Self::within(buffer, pointer, bytes))
     }
@@ -59,13 +59,13 @@ impl Range {
     ///
     /// # Errors
     /// As for [`of_part`](Self::of_part).
-    pub fn of_rest(buffer: &Arc<Buffer>, offset: usize) -> Result<Self, Error> {
+    pub fn of_rest(buffer: &Buffer, offset: usize) -> Result<Self, Error> {
         Self::of_part(buffer, offset, buffer.bytes().saturating_sub(offset))
     }
 
-    fn within(buffer: &Arc<Buffer>, pointer: DevicePointer, bytes: usize) -> Self {
+    fn within(buffer: &Buffer, pointer: DevicePointer, bytes: usize) -> Self {
         let managed = buffer.resource().is_some_and(|resource| resource.properties().managed);
-        Self { pointer, bytes, buffer: Some(OfBuffer { buffer: Arc::downgrade(buffer), managed }) }
+        Self { pointer, bytes, buffer: Some(OfBuffer { buffer: buffer.downgrade(), managed }) }
     }
 
     /// Where it starts.
@@ -101,7 +101,7 @@ impl Range {
     #[cold]
     fn with_buffer(&self, failure: Error) -> Error {
         match self.buffer.as_ref().and_then(|known| known.buffer.upgrade()) {
-            Some(buffer) => failure.about(buffer.as_ref()),
+            Some(buffer) => failure.about(&buffer),
             None => failure,
         }
     }
@@ -120,7 +120,7 @@ impl Range {
                 let refusal = format!("{self} is of a buffer that was destroyed");
                 return Err(Error::new(Status::INVALID_HANDLE, refusal));
             };
-            check_operand(buffer.as_ref(), at)?;
+            check_operand(buffer.as_operand(), at)?;
             if known.managed {
                 return Ok(());
             }
@@ -159,8 +159,8 @@ impl Range {
     }
 }
 
-impl From<&Arc<Buffer>> for Range {
-    fn from(buffer: &Arc<Buffer>) -> Self {
+impl From<&Buffer> for Range {
+    fn from(buffer: &Buffer) -> Self {
         Self::within(buffer, buffer.pointer(), buffer.bytes())
     }
 }

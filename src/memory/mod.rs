@@ -39,10 +39,13 @@ mod shared_file;
 mod virtual_memory;
 
 pub use crate::pointer::{DevicePointer, PointerAttributes};
+pub(crate) use buffer::BufferObject;
 pub use buffer::{Buffer, Contents, Home};
 pub use device::DeviceMemory;
 pub use pinned::{PinnedMemory, PinnedOptions};
 pub use registration::{Registration, RegistrationOptions};
+#[cfg(feature = "capi")]
+pub(crate) use resource::ResourceObject;
 pub use resource::{
     Allocator, DevicePoolOptions, ManagedResourceOptions, PinnedForm, PinnedResourceOptions, PoolAttribute,
     PoolChoice, PoolMemory, Properties, Resource, ResourceKind,

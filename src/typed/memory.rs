@@ -12,7 +12,6 @@ use crate::object::release::leaked;
 use crate::op::Endpoint;
 use crate::stream::{Stream, StreamKind};
 use parking_lot::Mutex;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -36,7 +35,7 @@ pub enum Order {
 
 pub(super) struct Memory {
     /// `None` only while it is being given up.
-    buffer: Option<Arc<Buffer>>,
+    buffer: Option<Buffer>,
     home: Stream,
     order: Order,
     /// Whether `uses` are not empty: asked without the lock.
@@ -54,7 +53,7 @@ struct Use {
 }
 
 impl Memory {
-    pub(super) fn new(buffer: Arc<Buffer>, home: &Stream, host: Option<HostUse>) -> Self {
+    pub(super) fn new(buffer: Buffer, home: &Stream, host: Option<HostUse>) -> Self {
         Self {
             buffer: Some(buffer),
             home: home.clone(),
@@ -65,7 +64,7 @@ impl Memory {
         }
     }
 
-    pub(super) fn buffer(&self) -> &Arc<Buffer> {
+    pub(super) fn buffer(&self) -> &Buffer {
         self.buffer.as_ref().expect("memory has its buffer until it is given up")
     }
 
@@ -146,7 +145,7 @@ impl Memory {
     }
 
     /// Has the home stream wait for all work in others, and gives the buffer up.
-    pub(super) fn into_buffer(mut self) -> Result<Arc<Buffer>, Error> {
+    pub(super) fn into_buffer(mut self) -> Result<Buffer, Error> {
         self.record(&self.home.clone(), Access::Write)?;
         Ok(self.buffer.take().expect("memory has its buffer until it is given up"))
     }
@@ -190,7 +189,7 @@ impl Drop for Memory {
 }
 
 /// Lets go of memory after what other streams do with it.
-fn release(buffer: Arc<Buffer>, home: &Stream, uses: &[Use]) {
+fn release(buffer: Buffer, home: &Stream, uses: &[Use]) {
     let is_over = |earlier: &Use| {
         let waits = home.wait_stream(&earlier.stream).or_else(|_| earlier.stream.synchronize());
         waits.is_ok() || earlier.stream.context().is_gone()

@@ -12,7 +12,6 @@ use crate::object::error::{Error, Status};
 use crate::stream::Stream;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// Elements in device memory.
 ///
@@ -199,12 +198,12 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a buffer that is too small, and a per-thread default stream; as for [`Buffer::set_stream`].
-    pub unsafe fn from_buffer(buffer: Arc<Buffer>, len: usize, home: &Stream) -> Result<Self, Error> {
+    pub unsafe fn from_buffer(buffer: Buffer, len: usize, home: &Stream) -> Result<Self, Error> {
         check_stream(home)?;
         let (needed, has) = (bytes::<T>(len)?, buffer.bytes());
         if has < needed && len > 0 {
             let refusal = format!("{len} elements take {needed} bytes, and {buffer} has {has}");
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(&buffer));
         }
         buffer.set_stream(home)?;
         Ok(Self { memory: Memory::new(buffer, home, None), len, _elements: PhantomData })
@@ -214,7 +213,7 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     ///
     /// # Errors
     /// The driver's; the memory is freed then.
-    pub fn into_buffer(self) -> Result<Arc<Buffer>, Error> {
+    pub fn into_buffer(self) -> Result<Buffer, Error> {
         self.memory.into_buffer()
     }
 }
@@ -265,7 +264,7 @@ fn bytes<T>(len: usize) -> Result<usize, Error> {
 fn on_host<T>(
     home: &Stream,
     len: usize,
-    resource: impl FnOnce() -> Result<Arc<Resource>, Error>,
+    resource: impl FnOnce() -> Result<Resource, Error>,
 ) -> Result<Memory, Error> {
     check_stream(home)?;
     let bytes = bytes::<T>(len)?;
@@ -274,7 +273,7 @@ fn on_host<T>(
     let start: *mut u8 = std::ptr::with_exposed_provenance_mut(buffer.pointer().0 as usize);
     if !start.addr().is_multiple_of(align_of::<T>()) {
         let refusal = format!("elements are aligned to {} bytes, and {buffer} is not", align_of::<T>());
-        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref()));
+        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(&buffer));
     }
     // SAFETY: the host reaches so many bytes there, which are nobody else's yet.
     unsafe { start.write_bytes(0, bytes) };

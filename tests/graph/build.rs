@@ -182,7 +182,7 @@ fn nodes_say_what_they_do() {
             assert_eq!((launch.grid(), launch.block(), launch.shared()), ([1; 3], [1; 3], 0));
             assert_eq!(launch.arguments().len(), 2);
             assert_eq!(launch.arguments().bytes(1), Some(&3_u32.to_ne_bytes()[..]));
-            assert!(Arc::ptr_eq(&launch.arguments().object(0).expect("the buffer"), &number));
+            assert_eq!(launch.arguments().buffer(0).as_ref(), Some(&number));
             assert!(launch.kernel().expect("the kernel") == scene.kernel("append"));
         })
         .expect("known");

@@ -1,17 +1,17 @@
 //! Builders: their states, forks and joins, graphs and conditional nodes in what they capture.
 
 use super::captures::{append, begun, enqueue, types};
-use super::{Counted, Scene, at_least};
+use super::{Counted, Scene, at_least, is_there};
 use cushim::graph::{
     Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Condition, ConditionOptions,
     ConditionalKind, Embedding,
 };
 use cushim::kernel::LaunchConfig;
+use cushim::managed::Range;
 use cushim::memory::Buffer;
 use cushim::op::node::NodeType;
 use cushim::op::{Argument, Arguments, HostFunction, Launch, Memset, Value};
 use cushim::{Error, Status, Stream};
-use std::sync::Arc;
 
 fn options(mode: CaptureMode) -> BuilderOptions {
     let mut options = BuilderOptions::default();
@@ -211,7 +211,7 @@ fn condition(builder: &Builder, initial: u32) -> Condition {
 }
 
 /// Launches a kernel that sets the condition to the number at `from`, and makes that smaller by one.
-fn decide(scene: &Scene, stream: &Stream, condition: &Condition, from: &Arc<Buffer>) {
+fn decide(scene: &Scene, stream: &Stream, condition: &Condition, from: &Buffer) {
     let kernel = super::conditions::decider(scene);
     let mut arguments = Arguments::new();
     arguments.push(condition).push(Argument::Endpoint(from.at(0)));
@@ -299,7 +299,7 @@ fn builders_are_dropped_at_any_time() {
     append(&scene, &bodies[0].stream().expect("it captures"), &number, 1);
     let forks = builder.fork(1).expect("a fork");
     enqueue(&forks[0].stream().expect("it captures"), HostFunction::new(|| ()).owned_by(counted.owner()));
-    let weak = Arc::downgrade(&number);
+    let weak = Range::from(&number);
     drop(builder);
     assert_eq!((bodies[0].state(), forks[0].state()), (BuilderState::Closed, BuilderState::Closed));
     let gone = node.graphs().expect_err("it went with the capture");
@@ -307,7 +307,7 @@ fn builders_are_dropped_at_any_time() {
     assert_eq!(counted.soon_released(), 1);
     drop(number);
     cushim::flush_callbacks(std::time::Duration::from_secs(5)).expect("not inside");
-    assert!(weak.upgrade().is_none(), "nobody keeps it");
+    assert!(!is_there(&weak), "nobody keeps it");
     // Other tests capture in the primary context at the same time: nothing is captured here any more, by the stream's account.
     assert!(!scene.stream.is_capturing().expect("it says"));
     scene.stream.synchronize().expect("nothing is captured any more");

@@ -1,9 +1,10 @@
 //! Work in a stream under capture becomes nodes: with what they use, their parameters, and their owners. What would invalidate the
 //! capture is refused.
 
-use super::{Counted, Scene, event_of, launch_of};
+use super::{Counted, Scene, event_of, is_there, launch_of};
 use cushim::graph::{Builder, BuilderOptions, Graph};
 use cushim::kernel::LaunchConfig;
+use cushim::managed::Range;
 use cushim::memory::{Buffer, DeviceMemory};
 use cushim::op::node::{NodeType, Parameters};
 use cushim::op::{
@@ -29,7 +30,7 @@ pub(super) fn enqueue<O: Operation>(stream: &Stream, mut operation: O) -> O::Out
 }
 
 /// Launches `append` in a stream.
-pub(super) fn append(scene: &Scene, stream: &Stream, to: &Arc<Buffer>, digit: u32) {
+pub(super) fn append(scene: &Scene, stream: &Stream, to: &Buffer, digit: u32) {
     let kernel = scene.kernel("append");
     let mut arguments = Arguments::new();
     arguments.push(Argument::Endpoint(to.at(0))).push(digit);
@@ -102,19 +103,19 @@ fn the_graph_keeps_what_was_captured() {
     enqueue(&stream, Copy::new(number.at(0), source.at(0), 4));
     append(&scene, &stream, &number, 1);
     let graph = builder.end().expect("a graph");
-    let (weak, launch) = (Arc::downgrade(&source), launch_of(&graph.nodes().expect("nodes")[1]));
+    let (weak, launch) = (Range::from(&source), launch_of(&graph.nodes().expect("nodes")[1]));
     drop((source, builder));
     let exec = scene.instantiate(&graph);
     drop(graph);
-    assert!(weak.upgrade().is_some() && launch.kernel().is_some());
+    assert!(is_there(&weak) && launch.kernel().is_some());
     scene.launch(&exec);
     assert_eq!(scene.read(&number), 31);
     drop(exec);
     let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
-    while weak.upgrade().is_some() && std::time::Instant::now() < end {
+    while is_there(&weak) && std::time::Instant::now() < end {
         cushim::flush_callbacks(std::time::Duration::from_secs(1)).expect("not inside");
     }
-    assert!(weak.upgrade().is_none(), "nobody keeps it any more");
+    assert!(!is_there(&weak), "nobody keeps it any more");
 }
 
 #[test]

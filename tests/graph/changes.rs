@@ -1,8 +1,9 @@
 //! Nodes are changed, in definitions and in execs; buffers are replaced, and parameters set.
 
-use super::{Counted, Scene, add, at_least};
+use super::{Counted, Scene, add, at_least, is_there};
 use cushim::Status;
 use cushim::kernel::LaunchConfig;
+use cushim::managed::Range;
 use cushim::memory::Buffer;
 use cushim::op::node::{ArgumentChange, KernelChange, Parameters};
 use cushim::op::{Argument, Arguments, Copy, Endpoint, HostFunction, Launch, Memset, Value};
@@ -45,7 +46,7 @@ fn an_exec_keeps_what_is_not_named() {
     exec.with_parameters(&node, |parameters| {
         let Parameters::Kernel(kernel) = parameters else { panic!("{parameters:?}") };
         assert_eq!(kernel.arguments().bytes(1), Some(&2_u32.to_ne_bytes()[..]));
-        assert!(Arc::ptr_eq(&kernel.arguments().object(0).expect("the buffer"), &other));
+        assert_eq!(kernel.arguments().buffer(0).as_ref(), Some(&other));
     })
     .expect("known");
     drop(graph);
@@ -154,17 +155,17 @@ fn buffers_are_replaced_everywhere() {
         return; // nodes of children are not to be reached there
     }
     assert_eq!(count.expect("all of them"), 5);
-    let weak = Arc::downgrade(&old);
+    let weak = Range::from(&old);
     scene.launch(&exec);
     assert_eq!((scene.read_at(&out, 0), scene.read_at(&out, 4)), (34, 7));
     assert_eq!((scene.read(&old), scene.read(&new)), (0, 34));
     drop((graph, kernel, node, set, copy, child, old));
     drop(exec);
     let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
-    while weak.upgrade().is_some() && std::time::Instant::now() < end {
+    while is_there(&weak) && std::time::Instant::now() < end {
         cushim::flush_callbacks(std::time::Duration::from_secs(1)).expect("not inside");
     }
-    assert!(weak.upgrade().is_none(), "nobody keeps it any more");
+    assert!(!is_there(&weak), "nobody keeps it any more");
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn named(
     scene: &Scene,
     graph: &cushim::graph::Graph,
     after: &[&cushim::graph::Node],
-    to: &Arc<Buffer>,
+    to: &Buffer,
 ) -> cushim::graph::Node {
     let (kernel, digit) = (scene.kernel("append"), 1_u32.to_ne_bytes());
     let mut arguments = Arguments::new();

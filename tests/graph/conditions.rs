@@ -7,7 +7,6 @@ use cushim::kernel::{Image, Kernel, LaunchConfig, Library, LoadOptions};
 use cushim::memory::Buffer;
 use cushim::op::node::NodeType;
 use cushim::op::{Argument, Arguments, Empty, HostFunction, Launch};
-use std::sync::Arc;
 
 /// `decide(condition, from)`: sets the condition to the number at `from`, which becomes smaller by one unless it is 0.
 pub(super) fn decider(scene: &Scene) -> Kernel {
@@ -17,7 +16,7 @@ pub(super) fn decider(scene: &Scene) -> Kernel {
 }
 
 /// Adds a kernel that sets the condition to the number at `from`, and makes that smaller by one.
-fn decide(scene: &Scene, graph: &Graph, after: &[&Node], condition: &Condition, from: &Arc<Buffer>) -> Node {
+fn decide(scene: &Scene, graph: &Graph, after: &[&Node], condition: &Condition, from: &Buffer) -> Node {
     let kernel = decider(scene);
     let mut arguments = Arguments::new();
     arguments.push(condition).push(Argument::Endpoint(from.at(0)));

@@ -1,13 +1,13 @@
 //! Memory in captures: as nodes of the graph, and from an arena.
 
-use super::Scene;
 use super::captures::{append, begun, enqueue, types};
+use super::{Scene, is_there};
 use cushim::graph::{Exec, ExecOptions};
+use cushim::managed::Range;
 use cushim::memory::{Buffer, DeviceMemory, DevicePoolOptions, Resource};
 use cushim::op::node::NodeType;
 use cushim::op::{Copy, Memset, Value};
 use cushim::{Error, Status};
-use std::sync::Arc;
 
 fn refused<T>(result: Result<T, Error>, why: &str) {
     let refusal = result.err().unwrap_or_else(|| panic!("it is refused: {why}"));
@@ -53,9 +53,9 @@ fn what_is_not_freed_is_read_afterwards() {
         scene.launch(&exec);
         assert_eq!(scene.read(&number), 7);
     }
-    let weak = Arc::downgrade(&number);
+    let weak = Range::from(&number);
     drop(number);
-    assert!(weak.upgrade().is_none(), "the graph does not keep it, nor it the graph");
+    assert!(!is_there(&weak), "the graph does not keep it, nor it the graph");
     assert_eq!(
         types(&graph),
         [NodeType::Allocation, NodeType::Memset],
@@ -96,7 +96,7 @@ fn other_memory_stays_outside() {
 }
 
 /// Three pieces, of which the last takes the place of the first.
-fn use_pieces(scene: &Scene, arena: &Arc<Resource>, out: &Arc<Buffer>) -> (cushim::graph::Graph, [u64; 3]) {
+fn use_pieces(scene: &Scene, arena: &Resource, out: &Buffer) -> (cushim::graph::Graph, [u64; 3]) {
     let (builder, stream) = begun(scene);
     let piece = |bytes| Buffer::create(arena, bytes, Some(&stream)).expect("a piece");
     let (first, second) = (piece(1000), piece(100));
@@ -126,9 +126,7 @@ fn an_arena_serves_graphs_in_turn() {
     assert_eq!(places, again, "each capture has the whole of it");
     assert_eq!(places[0], places[2], "what was freed is given out again");
     let clone = one.clone_graph().expect("there are no allocation nodes");
-    let weak = Arc::downgrade(&arena);
     drop(arena);
-    assert!(weak.upgrade().is_none(), "graphs keep the block, not the resource");
     let execs = [scene.instantiate(&one), scene.instantiate(&clone), scene.instantiate(&other)];
     drop((one, clone, other));
     for exec in &execs {

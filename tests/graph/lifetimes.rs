@@ -1,8 +1,9 @@
 //! Nothing that a graph uses goes too early, and nothing stays.
 
-use super::{Counted, Scene, add, event_of, launch_of};
+use super::{Counted, Scene, add, event_of, is_there, launch_of};
 use cushim::graph::{Graph, Node};
 use cushim::kernel::LaunchConfig;
+use cushim::managed::Range;
 use cushim::op::{
     Argument, Arguments, Copy, Empty, Endpoint, HostFunction, Launch, Memset, Record, Value, Wait,
 };
@@ -26,7 +27,7 @@ fn all_handles_go_before_the_launch() {
     let wait = add(&graph, &[&record], &mut Wait::new(&event));
     add(&graph, &[&wait], &mut Copy::new(out.at(0), number.at(0), 4));
     let exec = scene.instantiate(&graph);
-    let weak = (Arc::downgrade(&number), event_of(&record), launch_of(&first));
+    let weak = (Range::from(&number), event_of(&record), launch_of(&first));
     let Scene { context, stream, library } = scene;
     drop((graph, number, event, library, first, record, wait));
     // SAFETY: the graph keeps what it uses.
@@ -36,9 +37,9 @@ fn all_handles_go_before_the_launch() {
     // SAFETY: there are so many bytes.
     unsafe { context.run(&mut Copy::new(Endpoint::host(&raw mut host), out.at(0), 4)) }.expect("read");
     assert_eq!(host, 8);
-    assert!(weak.0.upgrade().is_some() && weak.1.event().is_some() && weak.2.kernel().is_some());
+    assert!(is_there(&weak.0) && weak.1.event().is_some() && weak.2.kernel().is_some());
     drop(exec);
-    let gone = || weak.0.upgrade().is_none() && weak.1.event().is_none() && weak.2.kernel().is_none();
+    let gone = || !is_there(&weak.0) && weak.1.event().is_none() && weak.2.kernel().is_none();
     let end = std::time::Instant::now() + Duration::from_secs(2);
     while !gone() && std::time::Instant::now() < end {
         cushim::flush_callbacks(Duration::from_secs(1)).expect("not inside");

@@ -23,6 +23,7 @@ mod versions;
 use common::{context, stream};
 use cushim::graph::{Exec, ExecOptions, Graph, Node};
 use cushim::kernel::{Image, Kernel, LaunchConfig, Library, LoadOptions};
+use cushim::managed::Range;
 use cushim::memory::{Buffer, Resource};
 use cushim::op::node::{EventParameters, KernelParameters, Parameters};
 use cushim::op::{Argument, Arguments, Copy, Endpoint, Launch, Memset, NodeOperation, Value};
@@ -53,6 +54,11 @@ fn launch_of(node: &Node) -> KernelParameters {
     .expect("known")
 }
 
+/// Whether a buffer is still there: a range of its memory knows it, and does not keep it.
+fn is_there(range: &Range) -> bool {
+    range.to_string().contains(" in buffer ")
+}
+
 struct Scene {
     context: Context,
     stream: Stream,
@@ -77,7 +83,7 @@ impl Scene {
     }
 
     /// A buffer of device memory, all zero.
-    fn buffer(&self, bytes: usize) -> Arc<Buffer> {
+    fn buffer(&self, bytes: usize) -> Buffer {
         let buffer = Buffer::create(&Resource::device(&self.context), bytes, None).expect("a buffer");
         // SAFETY: the buffer has so many bytes.
         unsafe { self.context.run(&mut Memset::new(buffer.at(0), Value::U8(0), bytes)) }.expect("a memset");
@@ -85,12 +91,12 @@ impl Scene {
     }
 
     /// A buffer of device memory, as it comes.
-    fn buffer_untouched(&self, bytes: usize) -> Arc<Buffer> {
+    fn buffer_untouched(&self, bytes: usize) -> Buffer {
         Buffer::create(&Resource::device(&self.context), bytes, None).expect("a buffer")
     }
 
     /// Adds a launch of `append`.
-    fn append(&self, graph: &Graph, after: &[&Node], to: &Arc<Buffer>, digit: u32) -> Node {
+    fn append(&self, graph: &Graph, after: &[&Node], to: &Buffer, digit: u32) -> Node {
         let kernel = self.kernel("append");
         let mut arguments = Arguments::new();
         arguments.push(Argument::Endpoint(to.at(0))).push(digit);
@@ -108,11 +114,11 @@ impl Scene {
         self.stream.synchronize().expect("done");
     }
 
-    fn read(&self, buffer: &Arc<Buffer>) -> u32 {
+    fn read(&self, buffer: &Buffer) -> u32 {
         self.read_at(buffer, 0)
     }
 
-    fn read_at(&self, buffer: &Arc<Buffer>, offset: u64) -> u32 {
+    fn read_at(&self, buffer: &Buffer, offset: u64) -> u32 {
         let mut number = 0_u32;
         // SAFETY: there are so many bytes.
         unsafe { self.context.run(&mut Copy::new(Endpoint::host(&raw mut number), buffer.at(offset), 4)) }
@@ -120,7 +126,7 @@ impl Scene {
         number
     }
 
-    fn write(&self, buffer: &Arc<Buffer>, number: u32) {
+    fn write(&self, buffer: &Buffer, number: u32) {
         // SAFETY: there are so many bytes.
         unsafe { self.context.run(&mut Memset::new(buffer.at(0), Value::U32(number), 1)) }.expect("set");
     }

@@ -6,7 +6,7 @@ use cushim::managed::Advice;
 use cushim::memory::{Allocator, Buffer, Home, Properties, Resource};
 
 /// Memory of somebody else's, as a buffer.
-fn lent(fake: &Fake, pointer: u64, bytes: usize) -> Arc<Buffer> {
+fn lent(fake: &Fake, pointer: u64, bytes: usize) -> Buffer {
     // SAFETY: nothing is done with the memory.
     let made = unsafe { Buffer::wrap(fake.driver(), DevicePointer(pointer), bytes, Home::Lender, None) };
     made.unwrap_or_else(|(error, _)| panic!("{error}"))

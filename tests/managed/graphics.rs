@@ -5,7 +5,6 @@ use cushim::graphics::{Graphics, GraphicsOptions};
 use cushim::memory::Buffer;
 use cushim::op::{Memset, Value};
 use cushim::{Error, Status, Stream, StreamOptions};
-use std::sync::Arc;
 
 const TEXTURE_2D: u32 = 0x0de1;
 const OUT_OF_MEMORY: i32 = 2;
@@ -23,7 +22,7 @@ fn buffer(fake: &Fake, name: u32) -> Graphics {
     graphics
 }
 
-fn fill(stream: &Stream, buffer: &Arc<Buffer>) -> Result<(), Error> {
+fn fill(stream: &Stream, buffer: &Buffer) -> Result<(), Error> {
     // SAFETY: inside of the buffer.
     unsafe { stream.enqueue(&mut Memset::new(buffer.at(0), Value::U8(1), 1)) }
 }
@@ -164,7 +163,7 @@ fn in_a_stream_that_is_captured_it_waits_for_the_end() {
     for refused in [
         graphics.unmap(None).err(),
         graphics.unmap(Some(&fake.stream)).err(),
-        Buffer::destroy_on(Arc::clone(&mapped), &fake.stream).err(),
+        Buffer::destroy_on(mapped.clone(), &fake.stream).err(),
     ] {
         let error = refused.expect("it is captured");
         assert!(error.message.contains("outside of captures"), "{error}");

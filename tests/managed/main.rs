@@ -22,7 +22,6 @@ use cushim::memory::DevicePointer;
 use cushim::{Context, Device, Error, Status, Stream, StreamOptions};
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Where the driver's managed memory is; a MiB behind it there is more of it.
 const MANAGED: u64 = 0x10_0000;

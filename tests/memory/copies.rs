@@ -7,7 +7,6 @@ use cushim::memory::{
 };
 use cushim::op::{Copy, Copy3d, CopyBatch, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Error, Status, Stream};
-use std::sync::Arc;
 
 /// Copies a range, and waits.
 fn copy(order: Order, to: Endpoint, from: Endpoint, bytes: usize) -> Result<(), Error> {
@@ -57,7 +56,7 @@ struct Memory {
     pageable: Vec<u8>,
     pinned: PinnedMemory,
     device: DeviceMemory,
-    buffers: [Arc<Buffer>; 3],
+    buffers: [Buffer; 3],
 }
 
 impl Memory {
@@ -92,7 +91,7 @@ impl Memory {
     }
 }
 
-fn buffer_holding(context: &Context, resource: &Arc<Resource>, bytes: &[u8]) -> Arc<Buffer> {
+fn buffer_holding(context: &Context, resource: &Resource, bytes: &[u8]) -> Buffer {
     let stream = stream(context);
     let buffer = Buffer::create(resource, bytes.len(), Some(&stream)).expect("a buffer");
     copy(Order::In(&stream), buffer.at(0), Endpoint::host_source(bytes), bytes.len()).expect("copied");

@@ -6,7 +6,6 @@ use cushim::driver::{Choice, OpenOptions};
 use cushim::memory::{Buffer, DevicePoolOptions, PoolChoice, Resource};
 use cushim::op::{Copy, Copy3d, CopyBatch, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Error, Status, Stream};
-use std::sync::Arc;
 
 const BYTES: usize = 4096;
 
@@ -14,7 +13,7 @@ const BYTES: usize = 4096;
 struct Side {
     context: Context,
     stream: Stream,
-    pool: Arc<Resource>,
+    pool: Resource,
 }
 
 impl Side {
@@ -31,7 +30,7 @@ impl Side {
     }
 
     /// A buffer of the pool that holds these bytes.
-    fn holding(&self, bytes: &[u8]) -> Arc<Buffer> {
+    fn holding(&self, bytes: &[u8]) -> Buffer {
         let buffer = Buffer::create(&self.pool, bytes.len(), Some(&self.stream)).expect("a buffer");
         let copy = Copy::new(buffer.at(0), Endpoint::host_source(bytes), bytes.len());
         // SAFETY: both ends hold so many bytes.
@@ -39,7 +38,7 @@ impl Side {
         buffer
     }
 
-    fn read(&self, buffer: &Arc<Buffer>) -> Vec<u8> {
+    fn read(&self, buffer: &Buffer) -> Vec<u8> {
         read(&self.context, buffer.at(0), buffer.bytes())
     }
 }

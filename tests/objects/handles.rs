@@ -2,7 +2,7 @@
 
 use super::{Softcuda, context, device, stream};
 use crate::common::alone;
-use cushim::memory::{Allocation, Reservation, VirtualOptions};
+use cushim::memory::{Allocation, Buffer, Reservation, Resource, VirtualOptions};
 use cushim::{Context, Event, EventOptions, Stream};
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -23,6 +23,10 @@ fn clones_are_equal_and_have_one_hash() {
     are_of_one_object(&stream(&here), &stream(&here));
     let event = || Event::create(&here, &EventOptions::default()).expect("an event");
     are_of_one_object(&event(), &event());
+    let resource = || Resource::device(&here);
+    are_of_one_object(&resource(), &resource());
+    let buffer = || Buffer::create(&resource(), 64, None).expect("a buffer");
+    are_of_one_object(&buffer(), &buffer());
     let virtual_memory = VirtualOptions::default();
     let allocation = || Allocation::create(&device(), 1, &virtual_memory).expect("an allocation");
     are_of_one_object(&allocation(), &allocation());

@@ -10,7 +10,6 @@ use cushim::memory::{
 use cushim::{
     Context, Error, Event, EventOptions, Status, Stream, flush_callbacks, unreported_release_errors,
 };
-use std::sync::Arc;
 use std::time::Duration;
 
 const ILLEGAL_ADDRESS: Status = Status(700);
@@ -20,7 +19,7 @@ const DESTROYED: Status = Status(709);
 struct Everything {
     streams: [Stream; 3],
     event: Event,
-    buffers: Vec<Arc<Buffer>>,
+    buffers: Vec<Buffer>,
     device: Vec<DeviceMemory>,
     pinned: PinnedMemory,
     registration: Registration,
@@ -44,7 +43,7 @@ impl Everything {
             Resource::managed(context, &ManagedResourceOptions::default()),
             Ok(Resource::device(context)),
         ];
-        let buffer = |resource: Result<Arc<Resource>, Error>| {
+        let buffer = |resource: Result<Resource, Error>| {
             Buffer::create(&resource.expect("a resource"), 4096, Some(&stream)).expect("a buffer")
         };
         let buffers = resources.map(buffer).into();

@@ -16,7 +16,6 @@ use cushim::op::{
 use cushim::{
     Context, Device, Error, Event, EventOptions, Location, Status, Stream, unreported_release_errors,
 };
-use std::sync::Arc;
 
 const DESTROYED: Status = Status(709);
 const BYTES: usize = 4096;
@@ -40,7 +39,7 @@ unsafe impl Allocator for Custom {
 }
 
 /// A buffer of each kind of resource, and one of lent memory, in the context.
-fn buffers(context: &Context) -> Vec<Arc<Buffer>> {
+fn buffers(context: &Context) -> Vec<Buffer> {
     let is_new = driver().version() >= Some(Version::from_number(13000));
     let mut own = DevicePoolOptions::default();
     own.choice = PoolChoice::Own;
@@ -94,7 +93,7 @@ impl Sink {
     }
 
     /// Does everything that can be done with a buffer, and answers what became of each.
-    fn all(&self, buffer: &Arc<Buffer>) -> Vec<(&'static str, Result<(), Error>)> {
+    fn all(&self, buffer: &Buffer) -> Vec<(&'static str, Result<(), Error>)> {
         let (stream, context) = (&self.stream, self.stream.context());
         let mut host = vec![0u8; BYTES];
         let address = host.as_mut_ptr();
@@ -127,7 +126,7 @@ impl Sink {
         all
     }
 
-    fn managed(&self, buffer: &Arc<Buffer>) -> [(&'static str, Result<(), Error>); 3] {
+    fn managed(&self, buffer: &Buffer) -> [(&'static str, Result<(), Error>); 3] {
         let (range, stream) = ([Range::from(buffer)], &self.stream);
         let prefetches = stream.prefetch_batch(&range, &[Location::HOST], BatchOptions::default());
         // SAFETY: nobody reads the memory.
@@ -154,7 +153,7 @@ fn launch(stream: &Stream, kernel: &Kernel, at: Endpoint) -> Result<(), Error> {
 }
 
 /// Everything that the sink does with the buffers is refused so, without a word of the driver's.
-fn refused(sink: &Sink, buffers: &[Arc<Buffer>], status: Status, why: &str) {
+fn refused(sink: &Sink, buffers: &[Buffer], status: Status, why: &str) {
     for buffer in buffers {
         for (what, result) in sink.all(buffer) {
             let error = result.expect_err(what);

@@ -23,7 +23,6 @@ use crate::capi::memory::{
 };
 use crate::capi::options::OutStruct;
 use crate::capi::out;
-use crate::memory::Buffer;
 use crate::object::error::Error;
 use crate::op::node::{
     CopyParameters, HostFunctionParameters, KeptMemory, KernelParameters, MemsetParameters, NodeType,
@@ -46,7 +45,7 @@ fn endpoint(memory: &KeptMemory, memory_type: CUmemorytype) -> Result<cushim_end
         context: null_mut(),
         owner: std::ptr::null(),
     };
-    if let Some(buffer) = memory.object::<Buffer>() {
+    if let Some(buffer) = memory.buffer() {
         let handle: cushim_buffer = borrowed(&buffer)?;
         endpoint.kind = cushim_endpoint_kind::CUSHIM_ENDPOINT_BUFFER as i32;
         endpoint.offset = memory.address() - buffer.pointer().0;
@@ -220,7 +219,7 @@ impl Room {
     fn argument(&mut self, kernel: &KernelParameters, index: usize) -> Result<cushim_arg, Error> {
         let arguments = kernel.arguments();
         let bytes = arguments.bytes(index).unwrap_or_default();
-        let Some(buffer) = arguments.object::<Buffer>(index) else {
+        let Some(buffer) = arguments.buffer(index) else {
             let kind = crate::capi::kernel::cushim_arg_kind::CUSHIM_ARG_BYTES as i32;
             return Ok(cushim_arg { kind, size: bytes.len() as u32, value: self.put(bytes) });
         };

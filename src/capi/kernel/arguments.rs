@@ -11,7 +11,7 @@ use crate::capi::pointer::{self, MOST_ARGUMENTS};
 use crate::capi::{input, text};
 use crate::context::Context;
 use crate::graph::Condition;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, BufferObject};
 use crate::object::callback::{Lending, Owner};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, Guard, Token};
@@ -91,7 +91,7 @@ const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 #[derive(Default)]
 pub(in crate::capi) struct CallersArguments<'g> {
     /// All of them, if they are nothing but buffers.
-    buffers: SmallVec<[Lent<'g, Arc<Buffer>>; 8]>,
+    buffers: SmallVec<[Lent<'g, Buffer>; 8]>,
     names: SmallVec<[Name<'g>; 4]>,
     /// Whether owners may be among the arguments.
     has_owners: bool,
@@ -100,7 +100,7 @@ pub(in crate::capi) struct CallersArguments<'g> {
 }
 
 enum Name<'g> {
-    Buffer(Lent<'g, Arc<Buffer>>),
+    Buffer(Lent<'g, Buffer>),
     CallersEndpoint(Box<CallersEndpoint<'g>>),
     Condition(Condition),
     Parameter(cushim_parameter),
@@ -160,7 +160,7 @@ pub(super) fn list_values_and_buffers(
         if arg.kind != BUFFER || arg.size != 0 {
             return None;
         }
-        let buffer = guard.find::<Buffer>(Token::from_pointer(arg.value.cast_mut()))?;
+        let buffer = guard.find::<BufferObject>(Token::from_pointer(arg.value.cast_mut()))?;
         if !buffer.is_lent() {
             return None;
         }
@@ -198,7 +198,7 @@ pub(in crate::capi) unsafe fn list_all<'a, 'g>(
 /// answers so, and what was looked up means nothing.
 #[inline]
 fn look_up_buffers<'g>(
-    buffers: &mut SmallVec<[Lent<'g, Arc<Buffer>>; 8]>,
+    buffers: &mut SmallVec<[Lent<'g, Buffer>; 8]>,
     args: &[cushim_arg],
     guard: &'g Guard,
 ) -> bool {
@@ -206,7 +206,7 @@ fn look_up_buffers<'g>(
         if arg.kind != BUFFER || arg.size != 0 {
             return false;
         }
-        let Some(buffer) = guard.find::<Buffer>(Token::from_pointer(arg.value.cast_mut())) else {
+        let Some(buffer) = guard.find::<BufferObject>(Token::from_pointer(arg.value.cast_mut())) else {
             return false;
         };
         let is_one = buffer.as_argument().is_some();
@@ -217,7 +217,7 @@ fn look_up_buffers<'g>(
 
 /// Lists such arguments.
 #[inline]
-fn list_buffers<'a>(list: &mut Arguments<'a>, args: &[cushim_arg], buffers: &'a [Lent<'_, Arc<Buffer>>]) {
+fn list_buffers<'a>(list: &mut Arguments<'a>, args: &[cushim_arg], buffers: &'a [Lent<'_, Buffer>]) {
     let mut buffers = buffers.iter();
     for arg in args {
         if is_value(arg) {

@@ -10,12 +10,11 @@ use crate::capi::handles::{Lent, get};
 use crate::capi::input::given;
 use crate::capi::pointer;
 use crate::context::Context;
-use crate::memory::{Buffer, DevicePointer};
+use crate::memory::{Buffer, BufferObject, DevicePointer};
 use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, Guard, Token};
 use crate::op::{Endpoint, Extent, Region, Side};
-use std::sync::Arc;
 
 /// What sort of endpoint it is.
 #[repr(i32)]
@@ -141,7 +140,7 @@ fn side(kind: i32, address: u64, offset: u64) -> Option<Side> {
 /// An endpoint that is memory and nothing else: an address, or a part of a buffer.
 pub(in crate::capi) enum Spot<'g> {
     Address(Side),
-    Buffer(Lent<'g, Arc<Buffer>>, u64),
+    Buffer(Lent<'g, Buffer>, u64),
 }
 
 impl<'g> Spot<'g> {
@@ -163,8 +162,9 @@ impl<'g> Spot<'g> {
         if kind != BUFFER {
             return side(kind, address, offset).map(Self::Address);
         }
-        let buffer = guard
-            .find::<Buffer>(Token::from_pointer(std::ptr::without_provenance_mut::<()>(address as usize)))?;
+        let buffer = guard.find::<BufferObject>(Token::from_pointer(
+            std::ptr::without_provenance_mut::<()>(address as usize),
+        ))?;
         if offset <= buffer.bytes() as u64 { Some(Self::Buffer(buffer, offset)) } else { None }
     }
 
@@ -203,7 +203,7 @@ pub(in crate::capi) enum Role {
 pub(in crate::capi) struct CallersEndpoint<'g> {
     given: cushim_endpoint,
     what: &'static str,
-    buffer: Option<Lent<'g, Arc<Buffer>>>,
+    buffer: Option<Lent<'g, Buffer>>,
     context: Option<Lent<'g, Context>>,
 }
 
@@ -397,10 +397,10 @@ impl<'g> CallersEndpoint<'g> {
 }
 
 #[cold]
-fn past_the_end(buffer: &Arc<Buffer>, offset: u64) -> Error {
+fn past_the_end(buffer: &Buffer, offset: u64) -> Error {
     let refusal =
         format!("the offset {offset} is past the end of {buffer}, which has {} bytes", buffer.bytes());
-    Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref())
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer)
 }
 
 /// The caller's region at an endpoint.

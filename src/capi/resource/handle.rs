@@ -9,7 +9,7 @@ use crate::capi::driver_types::CUmemoryPool;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, Incomplete, enter_anywhere, get};
 use crate::capi::options::OutStruct;
-use crate::memory::{Properties, Resource, ResourceKind};
+use crate::memory::{Properties, ResourceKind, ResourceObject};
 
 /// A source of memory: a memory pool, the driver's synchronous functions, or functions of the program's. Buffers keep
 /// their resource alive.
@@ -21,7 +21,7 @@ pub struct cushim_resource_s {
 }
 
 impl Incomplete for cushim_resource_s {
-    type Object = Resource;
+    type Object = ResourceObject;
 }
 
 /// What a resource is.

@@ -13,7 +13,6 @@ use crate::capi::pointer::MOST_LOCATIONS;
 use crate::device::Device;
 use crate::memory::{PoolAttribute, Resource};
 use crate::object::error::{Error, Status};
-use std::sync::Arc;
 
 /// An attribute of a memory pool. The numbers are those of `CUmemPool_attribute`.
 #[repr(i32)]
@@ -225,7 +224,7 @@ unsafe fn resource_and_peers(
     resource: cushim_resource,
     devices: *const cushim_device,
     device_count: usize,
-) -> Result<(Arc<Resource>, Vec<Device>), Error> {
+) -> Result<(Resource, Vec<Device>), Error> {
     hold_all(|guard| {
         // SAFETY: as the caller vouches.
         let devices = unsafe { slice_of_at_most(MOST_LOCATIONS, devices, device_count, "devices") }?;

@@ -137,7 +137,7 @@ pub unsafe extern "C" fn cushim_buffer_export_parts(
                 "there is room for {count} file descriptors and {size} bytes, and {buffer} has {parts} parts \
                  (cushim_buffer_get_part_count), with CUSHIM_DESCRIPTOR_BYTES for each"
             );
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref()));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(&buffer));
         }
         let exported = buffer.export_parts()?;
         for ((descriptor, place), (file, bytes)) in

@@ -4,9 +4,11 @@ use super::{Builder, BuilderOptions};
 use crate::context::Context;
 use crate::event::{Event, EventOptions};
 use crate::graph::{Exec, ExecOptions, Graph};
+use crate::memory::{Buffer, Resource};
 use crate::object::callback::{Owner, flush_callbacks};
-use crate::op::HostFunction;
+use crate::object::handle::Shared as _;
 use crate::op::capture::Sink;
+use crate::op::{HostFunction, Memset, Value};
 use crate::stream::{CapturedBy, Stream, StreamOptions};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -146,4 +148,24 @@ fn what_is_part_of_a_graph_is_not_used_while_the_whole_is_recaptured() {
     // SAFETY: as above.
     unsafe { exec.set_child(&node, &child) }.expect("they are alike");
     assert!(child.add_child(&[], &other).is_ok());
+}
+
+/// What a graph keeps of memory that is its own, or an arena's, is neither the buffer nor the resource.
+#[test]
+fn a_graph_keeps_no_resource_from_which_its_capture_allocates() {
+    let scene = Scene::new();
+    let (context, stream) = (scene.stream.context(), scene.captured());
+    let graphs = Resource::graph(context.device());
+    let arena = Resource::arena(context, 4096).expect("there is room");
+    let resources = [graphs.downgrade(), arena.downgrade()];
+    let buffers = [graphs, arena].map(|resource| {
+        let buffer = Buffer::create(&resource, 4, Some(&stream)).expect("there is room");
+        // SAFETY: there are four bytes.
+        unsafe { stream.enqueue(&mut Memset::new(buffer.at(0), Value::U32(7), 1)) }.expect("it is captured");
+        buffer.downgrade()
+    });
+    let graph = scene.builder.end().expect("all is joined");
+    assert!(!buffers.iter().any(|buffer| buffer.is_there()), "the capture does not keep the buffers");
+    assert!(!resources.iter().any(|resource| resource.is_there()), "nor does the graph the resources");
+    assert_eq!(graph.nodes().expect("it is there").len(), 4);
 }

@@ -8,8 +8,8 @@ use crate::graph::state::name;
 use crate::kernel::some_of;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
+use crate::op::check_operand;
 use crate::op::node::{Holds, Parameters, Rebinding};
-use crate::op::{Operand, check_operand};
 use std::sync::Arc;
 
 impl Exec {
@@ -25,16 +25,15 @@ impl Exec {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a buffer that is smaller, or of another context or resource, and if a copy of a box, or a node that was
     /// removed, uses the old one; [`Status::INVALID_HANDLE`] for a buffer of another driver; the driver's. The instance is as it was then.
-    pub unsafe fn rebind(&self, from: &Arc<Buffer>, to: &Arc<Buffer>) -> Result<usize, Error> {
+    pub unsafe fn rebind(&self, from: &Buffer, to: &Buffer) -> Result<usize, Error> {
         self.check_buffers(from, to)?;
-        let (old, new): (Arc<dyn Operand>, Arc<dyn Operand>) =
-            (Arc::<Buffer>::clone(from), Arc::<Buffer>::clone(to));
+        let (old, new) = (from.operand(), to.operand());
         let rebinding = Rebinding::new((&old, from.range()), (&new, to.range()));
         let mut state = self.0.state.lock();
         self.check_whole(&state)?;
         let tree = self.0.tree.lock();
         let uses = self.find_uses(&mut state, &tree)?;
-        let (old_key, new_key) = (Arc::as_ptr(from).addr(), Arc::as_ptr(to).addr());
+        let (old_key, new_key) = (Arc::as_ptr(&old).addr(), Arc::as_ptr(&new).addr());
         let Some(users) = uses.take_object(old_key) else {
             self.check_removed(&state, &rebinding)?;
             state.held.check(self)?;
@@ -129,11 +128,11 @@ impl Exec {
         Error::new(Status::INVALID_ARGUMENT, why).about(self)
     }
 
-    fn check_buffers(&self, from: &Arc<Buffer>, to: &Arc<Buffer>) -> Result<(), Error> {
-        check_operand(to.as_ref(), self.context())?;
+    fn check_buffers(&self, from: &Buffer, to: &Buffer) -> Result<(), Error> {
+        check_operand(to.as_operand(), self.context())?;
         if from.driver() != self.driver() {
             let refusal = format!("{from} belongs to another driver than {self}");
-            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(from.as_ref()));
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(from));
         }
         let is_same = match (from.resource(), to.resource()) {
             (Some(from), Some(to)) => from.is_like(to),
@@ -153,7 +152,7 @@ impl Exec {
         } else {
             return Ok(());
         };
-        Err(Error::new(Status::INVALID_ARGUMENT, why).about(to.as_ref()))
+        Err(Error::new(Status::INVALID_ARGUMENT, why).about(to))
     }
 
     /// Nodes that were removed from the definition run on, and nothing reaches them any more.
@@ -183,7 +182,7 @@ impl Exec {
         state: &State,
         tree: &definition::State,
         users: &Users,
-        from: &Arc<Buffer>,
+        from: &Buffer,
     ) -> Result<(), Error> {
         if users.all_can_rebind() {
             return Ok(());

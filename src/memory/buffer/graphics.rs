@@ -1,13 +1,12 @@
 //! Buffers of OpenGL, while CUDA has them.
 
 use super::known::{Keeper, Known};
-use super::{Buffer, Home};
+use super::{Buffer, BufferObject, Home};
 use crate::context::Context;
 use crate::graphics::Graphics;
 use crate::memory::DevicePointer;
 use crate::object::error::Error;
 use crate::stream::Stream;
-use std::sync::Arc;
 
 impl Graphics {
     /// Maps a buffer: CUDA has it after what the stream has by now, and after what OpenGL was told before. The buffer that comes back has the
@@ -16,7 +15,7 @@ impl Graphics {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) if it is mapped, for an image, and for a stream that is being captured;
     /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) for a stream of another driver; the driver's.
-    pub fn map(&self, stream: &Stream) -> Result<Arc<Buffer>, Error> {
+    pub fn map(&self, stream: &Stream) -> Result<Buffer, Error> {
         if self.is_image() {
             return Err(self.refused("is an image, which has no address; map it as an array"));
         }
@@ -35,7 +34,7 @@ impl Graphics {
     }
 }
 
-impl Buffer {
+impl BufferObject {
     /// The context of the memory, while it is that of a buffer of OpenGL.
     pub(super) fn context_of_graphics(&self) -> Option<&Context> {
         match self.home() {

@@ -7,11 +7,13 @@
 //! | `shared` | memory of several processes |
 //! | `direct` | what other devices on the bus need of a buffer |
 //! | `graphics` | buffers of OpenGL, while CUDA has them |
+//! | `kept` | the buffers that nodes of graphs use |
 //! | `virtual_memory` | buffers that grow and sleep |
 //! | `release` | what happens when the last hold on a buffer goes |
 
 mod direct;
 mod graphics;
+mod kept;
 mod known;
 mod release;
 mod shared;
@@ -65,7 +67,10 @@ use std::sync::Arc;
 /// Buffer::destroy(buffer)?; // in the order of the stream
 /// # Ok::<(), cushim::Error>(())
 /// ```
-pub struct Buffer {
+pub struct Buffer(Arc<BufferObject>);
+
+/// What handles of buffers name.
+pub(crate) struct BufferObject {
     header: Header,
     /// The driver, where no resource knows it.
     driver: Option<Driver>,
@@ -78,7 +83,7 @@ pub struct Buffer {
     standing: Standing,
 }
 
-object!(Buffer: Buffer, header);
+object!(BufferObject as Buffer: Buffer, header);
 
 impl Buffer {
     /// Allocates so many bytes from the resource; of none, the pointer is `NULL`. What they hold is not defined.
@@ -87,22 +92,18 @@ impl Buffer {
     ///
     /// # Errors
     /// As for [`Resource::allocate`].
-    pub fn create(
-        resource: &Arc<Resource>,
-        bytes: usize,
-        stream: Option<&Stream>,
-    ) -> Result<Arc<Self>, Error> {
+    pub fn create(resource: &Resource, bytes: usize, stream: Option<&Stream>) -> Result<Self, Error> {
         callback::check_allowed()?;
-        Self::create_from(Arc::clone(resource), bytes, stream.cloned())
+        Self::create_from(resource.clone(), bytes, stream.cloned())
     }
 
     /// The same for a caller that gives its holds away, and is inside no function that the driver called.
     #[inline]
     pub(crate) fn create_from(
-        resource: Arc<Resource>,
+        resource: Resource,
         bytes: usize,
         stream: Option<Stream>,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         let bytes = resource.rounded(bytes)?;
         let pointer = resource.allocate_outside(bytes, stream.as_ref())?;
         let known = Known::of_resource(&resource, pointer, stream.as_ref());
@@ -118,9 +119,9 @@ impl Buffer {
         known: Known,
         home: Home,
         stream: Option<Stream>,
-    ) -> Arc<Self> {
-        arc_of(|| Self {
-            header: Header::new::<Self>(),
+    ) -> Self {
+        Self(arc_of(|| BufferObject {
+            header: Header::new::<BufferObject>(),
             driver: driver.cloned(),
             pointer,
             bytes,
@@ -128,7 +129,7 @@ impl Buffer {
             home: Some(home),
             order: Mutex::new(stream.map(Order::of)),
             standing: Standing::Unknown,
-        })
+        }))
     }
 
     /// Where the memory starts: an address for devices, for the host, or for both, as
@@ -136,7 +137,7 @@ impl Buffer {
     #[inline]
     #[must_use]
     pub fn pointer(&self) -> DevicePointer {
-        self.pointer
+        self.0.pointer
     }
 
     /// Where the memory starts, if it is certain that it is there for work in this context, and that nothing but the buffer keeps
@@ -144,39 +145,39 @@ impl Buffer {
     #[cfg(feature = "capi")]
     #[inline]
     pub(crate) fn address_in(&self, at: &Context) -> Option<u64> {
-        let is_there = self.known.origin.as_ref().is_some_and(|origin| origin == at)
-            && matches!(self.known.keeper, Keeper::Buffer);
-        is_there.then_some(self.pointer.0)
+        let is_there = self.0.known.origin.as_ref().is_some_and(|origin| origin == at)
+            && matches!(self.0.known.keeper, Keeper::Buffer);
+        is_there.then_some(self.0.pointer.0)
     }
 
     /// How many bytes there are.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.0.bytes
     }
 
     /// Where the memory starts and ends.
     pub(crate) fn range(&self) -> std::ops::Range<u64> {
-        self.pointer.0..self.pointer.0 + self.bytes as u64
+        self.0.pointer.0..self.0.pointer.0 + self.0.bytes as u64
     }
 
     /// Whether another buffer is known to be of another context, or another device's memory.
     pub(crate) fn is_elsewhere(&self, other: &Self) -> bool {
-        let native = |buffer: &Self| Operand::context(buffer).map(|context| context.native());
-        self.known.device != other.known.device || native(self) != native(other)
+        let native = |buffer: &Self| Operand::context(&*buffer.0).map(|context| context.native());
+        self.0.known.device != other.0.known.device || native(self) != native(other)
     }
 
     /// The memory from so many bytes on, for an operation, which does not reach past its end.
     #[inline]
     #[must_use]
-    pub fn at(self: &Arc<Self>, offset: u64) -> Endpoint<'_> {
-        let end = self.pointer.0 + self.bytes as u64;
-        let address = self.pointer.0.saturating_add(offset);
-        let Known { on_host, device, ref origin, ref keeper, .. } = self.known;
+    pub fn at(&self, offset: u64) -> Endpoint<'_> {
+        let end = self.0.pointer.0 + self.0.bytes as u64;
+        let address = self.0.pointer.0.saturating_add(offset);
+        let Known { on_host, device, ref origin, ref keeper, .. } = self.0.known;
         let side = if on_host { Side::Host(address) } else { Side::Device(address) };
         match keeper {
-            Keeper::Buffer => Endpoint::of_object(Held(self), side, end, device, origin.as_ref()),
+            Keeper::Buffer => Endpoint::of_object(Held(&self.0), side, end, device, origin.as_ref()),
             Keeper::Arena(block, _) => Endpoint::of_object(Held(block), side, end, device, None),
             Keeper::Graph => Endpoint::of_graph(side, end, device),
         }
@@ -185,30 +186,26 @@ impl Buffer {
     /// Its address, for a kernel; `None` if something else than the buffer keeps the memory.
     #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) fn as_argument(self: &Arc<Self>) -> Option<(&u64, Held<'_>)> {
-        matches!(self.known.keeper, Keeper::Buffer).then_some((&self.pointer.0, Held(self)))
+    pub(crate) fn as_argument(&self) -> Option<(&u64, Held<'_>)> {
+        matches!(self.0.known.keeper, Keeper::Buffer).then_some((&self.0.pointer.0, Held(&self.0)))
     }
 
     /// The driver that the buffer belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        let of_resource = || self.resource().map(|resource| resource.driver());
-        self.driver.as_ref().or_else(of_resource).expect("a buffer without a resource knows its driver")
+        self.0.driver()
     }
 
     /// Where the memory comes from and goes to.
     #[must_use]
     pub fn home(&self) -> &Home {
-        self.home.as_ref().expect("a buffer has its home until it is dropped")
+        self.0.home()
     }
 
     /// The resource that frees the memory; `None` if none does.
     #[must_use]
-    pub fn resource(&self) -> Option<&Arc<Resource>> {
-        match self.home() {
-            Home::Resource(resource) => Some(resource),
-            Home::Owner(_) | Home::Lender | Home::Graphics(_) => None,
-        }
+    pub fn resource(&self) -> Option<&Resource> {
+        self.0.resource()
     }
 
     /// The context in which the memory was allocated, or else that of its deallocation stream; `None` if it has neither.
@@ -224,13 +221,13 @@ impl Buffer {
     /// # Errors
     /// The driver's.
     pub fn properties(&self) -> Result<Properties, Error> {
-        if let (Home::Graphics(_), Some(ordinal)) = (self.home(), self.known.device) {
+        if let (Home::Graphics(_), Some(ordinal)) = (self.home(), self.0.known.device) {
             return Ok(Properties::device(ordinal));
         }
         let Some(resource) = self.resource() else { return self.asked() };
         let mut properties = resource.properties();
         // The driver knows addresses of graphs only while they are launched.
-        if matches!(self.known.keeper, Keeper::Graph) {
+        if matches!(self.0.known.keeper, Keeper::Graph) {
             return Ok(properties);
         }
         properties.managed = properties.managed || self.has_attribute_managed()?;
@@ -247,7 +244,7 @@ impl Buffer {
 
     /// What the driver says of the pointer.
     fn asked(&self) -> Result<Properties, Error> {
-        let found = match PointerAttributes::of(self.driver(), self.pointer.0) {
+        let found = match PointerAttributes::of(self.driver(), self.0.pointer.0) {
             // A driver that does not tell (`none`) has no memory: it can only be the host's.
             Err(failure) if failure.status == Status::UNSUPPORTED => return Ok(Properties::host(false)),
             found => found?,
@@ -261,10 +258,10 @@ impl Buffer {
     }
 
     fn has_attribute_managed(&self) -> Result<bool, Error> {
-        if self.pointer.is_null() {
+        if self.0.pointer.is_null() {
             return Ok(false);
         }
-        match PointerAttributes::of(self.driver(), self.pointer.0) {
+        match PointerAttributes::of(self.driver(), self.0.pointer.0) {
             Err(failure) if failure.status == Status::UNSUPPORTED => Ok(false),
             found => Ok(found?.managed),
         }
@@ -273,7 +270,7 @@ impl Buffer {
     /// The deallocation stream; `None` if there is none.
     #[must_use]
     pub fn stream(&self) -> Option<Stream> {
-        self.order.lock().as_ref().map(|order| order.stream().clone())
+        self.0.order.lock().as_ref().map(|order| order.stream().clone())
     }
 
     /// Sets the deallocation stream. For memory that is not stream-ordered it is the stream that is waited for before the
@@ -289,7 +286,7 @@ impl Buffer {
     }
 
     fn record(&self, order: Order) {
-        let before = self.order.lock().replace(order);
+        let before = self.0.order.lock().replace(order);
         drop(before); // outside of the lock: it may be the last hold on a stream
     }
 
@@ -297,7 +294,7 @@ impl Buffer {
     ///
     /// # Errors
     /// [`Status::IN_CALLBACK`] inside a host function, where the release comes soon afterwards; that of the resource's free.
-    pub fn destroy(buffer: Arc<Self>) -> Result<(), Error> {
+    pub fn destroy(buffer: Self) -> Result<(), Error> {
         callback::check_allowed()?;
         crate::object::release::collect(|| buffer.let_go())
     }
@@ -308,7 +305,7 @@ impl Buffer {
     /// # Errors
     /// As for [`destroy`](Self::destroy) and [`set_stream`](Self::set_stream); of the latter, the hold is ended as
     /// [`destroy`](Self::destroy) would.
-    pub fn destroy_on(buffer: Arc<Self>, stream: &Stream) -> Result<(), Error> {
+    pub fn destroy_on(buffer: Self, stream: &Stream) -> Result<(), Error> {
         callback::check_allowed()?;
         let standing = buffer.check_destroy(Some(stream), 1)?;
         buffer.set_stream(stream)?;
@@ -316,19 +313,15 @@ impl Buffer {
     }
 
     /// Refuses to end an owning handle when the memory could not be freed then; `holds` are those that end with it.
-    pub(crate) fn check_destroy(
-        self: &Arc<Self>,
-        stream: Option<&Stream>,
-        holds: usize,
-    ) -> Result<Standing, Error> {
-        let (recorded, is_named) = (self.order.lock().clone(), stream.is_some());
+    pub(crate) fn check_destroy(&self, stream: Option<&Stream>, holds: usize) -> Result<Standing, Error> {
+        let (recorded, is_named) = (self.0.order.lock().clone(), stream.is_some());
         let Some(stream) = stream.or(recorded.as_ref().map(Order::stream)) else {
             return Ok(Standing::Unknown);
         };
-        stream.same_driver(self.driver(), self.as_ref())?;
+        stream.same_driver(self.driver(), self)?;
         // Unmapped later it would be on a thread without the OpenGL context, which the driver refuses.
         if let Home::Graphics(mapping) = self.home()
-            && (is_named || Arc::strong_count(self) <= holds)
+            && (is_named || Arc::strong_count(&self.0) <= holds)
         {
             mapping.refuse_capture(stream)?;
         }
@@ -344,7 +337,7 @@ impl Buffer {
         }
         resource.refuse_capture_if_known(stream)?;
         // Of a stream that cannot tell, because its context was reset, nothing has to be waited for.
-        let must_wait = resource.waits_for_stream() && Arc::strong_count(self) <= holds;
+        let must_wait = resource.waits_for_stream() && Arc::strong_count(&self.0) <= holds;
         if must_wait && stream.is_capturing().unwrap_or(false) {
             stream.check_not_capturing(
                 "memory is freed when that has done its work: destroy the buffer after the capture, or on another stream",
@@ -358,16 +351,16 @@ impl Buffer {
     #[cfg(feature = "capi")]
     pub(crate) fn standing_in_order(&self) -> Option<Standing> {
         let resource = self.resource()?;
-        let is_plain = self.order.lock().as_ref().is_some_and(Order::is_plain);
+        let is_plain = self.0.order.lock().as_ref().is_some_and(Order::is_plain);
         is_plain
             .then(|| if self.went_with_context(resource) { Standing::ContextGone } else { Standing::There })
     }
 
     /// Ends a hold. A stream that means another one on each thread can be named now, and perhaps not when the last hold
     /// goes: so the point in it is marked.
-    pub(crate) fn let_go(self: Arc<Self>) {
-        if Arc::strong_count(&self) > 1 {
-            let marked = self.order.lock().as_ref().and_then(Order::to_mark);
+    pub(crate) fn let_go(self) {
+        if Arc::strong_count(&self.0) > 1 {
+            let marked = self.0.order.lock().as_ref().and_then(Order::to_mark);
             if let Some(order) = marked {
                 match order.marked() {
                     Ok(order) => self.record(order),
@@ -380,8 +373,8 @@ impl Buffer {
     }
 
     /// The same just after [`check_destroy`](Self::check_destroy): if it is the last hold, that need not be asked again.
-    pub(crate) fn let_go_knowing(mut self: Arc<Self>, standing: Standing) {
-        if let Some(last) = Arc::get_mut(&mut self) {
+    pub(crate) fn let_go_knowing(mut self, standing: Standing) {
+        if let Some(last) = Arc::get_mut(&mut self.0) {
             last.standing = standing;
         }
         self.let_go();
@@ -390,35 +383,63 @@ impl Buffer {
     /// Whether the context of the memory is gone, so that nothing is left to free unless it is a pool's. The caller's own resources
     /// decide for themselves.
     fn went_with_context(&self, resource: &Resource) -> bool {
-        !resource.is_custom() && self.known.origin.as_ref().is_some_and(|origin| origin.is_gone())
+        !resource.is_custom() && self.0.known.origin.as_ref().is_some_and(|origin| origin.is_gone())
     }
 
     /// Makes a stream wait for the work after which the memory may be freed, as it is recorded.
     pub(crate) fn wait_in(&self, stream: &Stream) -> Result<(), Error> {
-        let recorded = self.order.lock().clone();
+        let recorded = self.0.order.lock().clone();
         match recorded.filter(|order| order.stream() != stream) {
             Some(order) => order.wait_in(stream),
             None => Ok(()),
         }
     }
 
-    fn block(&self) -> Block {
-        Block { what: "memory", bytes: self.bytes, address: self.pointer.0 }
+    /// The object, as operations know it.
+    pub(crate) fn as_operand(&self) -> &dyn Operand {
+        &*self.0
+    }
+
+    /// The same, held.
+    pub(crate) fn operand(&self) -> Arc<dyn Operand> {
+        Arc::<BufferObject>::clone(&self.0)
     }
 
     /// Names the buffer in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
     }
 }
 
-impl Operand for Buffer {
+impl BufferObject {
+    fn driver(&self) -> &Driver {
+        let of_resource = || self.resource().map(|resource| resource.driver());
+        self.driver.as_ref().or_else(of_resource).expect("a buffer without a resource knows its driver")
+    }
+
+    fn home(&self) -> &Home {
+        self.home.as_ref().expect("a buffer has its home until it is dropped")
+    }
+
+    fn resource(&self) -> Option<&Resource> {
+        match self.home() {
+            Home::Resource(resource) => Some(resource),
+            Home::Owner(_) | Home::Lender | Home::Graphics(_) => None,
+        }
+    }
+
+    fn block(&self) -> Block {
+        Block { what: "memory", bytes: self.bytes, address: self.pointer.0 }
+    }
+}
+
+impl Operand for BufferObject {
     fn driver(&self) -> &Driver {
         self.driver()
     }
@@ -432,7 +453,7 @@ impl Operand for Buffer {
     }
 }
 
-impl fmt::Display for Buffer {
+impl fmt::Display for BufferObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.header.label() {
             Some(label) => write!(f, "buffer \"{label}\""),
@@ -444,9 +465,9 @@ impl fmt::Display for Buffer {
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Buffer")
-            .field("pointer", &self.pointer)
-            .field("bytes", &self.bytes)
-            .field("home", &self.home)
+            .field("pointer", &self.pointer())
+            .field("bytes", &self.bytes())
+            .field("home", self.home())
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 //! What happens when the last hold on a buffer goes.
 
 use super::known::capture_of;
-use super::{Buffer, Home};
+use super::{BufferObject, Home};
 use crate::context::{Context, forgiven_if_corrupted};
 use crate::driver::Driver;
 use crate::memory::{Block, DevicePointer, Resource};
@@ -10,7 +10,6 @@ use crate::object::native;
 use crate::object::release::report;
 use crate::order::Order;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// What the driver was asked about the memory just before its release, which need not ask again.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub(crate) enum Standing {
     ContextGone,
 }
 
-impl Drop for Buffer {
+impl Drop for BufferObject {
     fn drop(&mut self) {
         let resource = match self.home.take() {
             Some(Home::Resource(resource)) => resource,
@@ -66,7 +65,7 @@ impl native::OfDriver for Remains {
 
 /// What is left of a buffer to be freed.
 struct Remains {
-    resource: Arc<Resource>,
+    resource: Resource,
     order: Option<Order>,
     origin: Option<Context>,
     /// Whether the memory may be of another context.

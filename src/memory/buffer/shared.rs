@@ -8,7 +8,6 @@ use crate::memory::{DevicePointer, PointerAttributes, Resource};
 use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind};
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
-use std::sync::Arc;
 
 impl Buffer {
     /// The bytes by which other processes take part in the buffer's memory: [`import`](Self::import) for memory of a pool that can be
@@ -18,12 +17,11 @@ impl Buffer {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for an empty buffer, for memory that was imported, and for memory that is neither; the driver's.
-    pub fn export(self: &Arc<Self>) -> Result<DescriptorBytes, Error> {
+    pub fn export(&self) -> Result<DescriptorBytes, Error> {
         descriptor::check_allowed(self.driver())?;
-        let refuse = |why: String| {
-            Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self.as_ref()))
-        };
-        if self.pointer.is_null() {
+        let refuse =
+            |why: String| Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self));
+        if self.0.pointer.is_null() {
             return refuse("has no bytes, and nothing to export".to_owned());
         }
         let Some(resource) = self.resource() else {
@@ -34,11 +32,11 @@ impl Buffer {
         };
         let mut descriptor;
         if resource.is_pool() {
-            let (pool, native) = resource.export_memory(self.pointer)?;
+            let (pool, native) = resource.export_memory(self.0.pointer)?;
             descriptor = Descriptor::new(DescriptorKind::Buffer);
             (descriptor.pool, descriptor.native) = (pool, native);
         } else if let Some(context) = resource.exporting_context() {
-            let (native, offset) = export_opened(context, self.pointer)?;
+            let (native, offset) = export_opened(context, self.0.pointer)?;
             descriptor = Descriptor::new(DescriptorKind::Memory);
             (descriptor.native, descriptor.offset) = (native, offset);
             descriptor.device = context.device().uuid()?;
@@ -50,7 +48,7 @@ impl Buffer {
                  synchronous resource of a device"
             ));
         }
-        descriptor.bytes = self.bytes as u64;
+        descriptor.bytes = self.0.bytes as u64;
         Ok(descriptor.write())
     }
 
@@ -65,11 +63,7 @@ impl Buffer {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool's buffer, for a buffer of this process, a pool that it is
     /// not of, and a size that is not the memory's; [`Status::INVALID_HANDLE`] for a stream of another driver; the driver's.
-    pub unsafe fn import(
-        resource: &Arc<Resource>,
-        descriptor: &[u8],
-        stream: &Stream,
-    ) -> Result<Arc<Self>, Error> {
+    pub unsafe fn import(resource: &Resource, descriptor: &[u8], stream: &Stream) -> Result<Self, Error> {
         descriptor::check_allowed(resource.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Buffer)?;
         refuse_own(&descriptor)?;
@@ -82,7 +76,7 @@ impl Buffer {
             let _freed = unsafe { resource.free(pointer, 1, Some(stream)) };
         })?;
         let known = Known::of_resource(resource, pointer, Some(stream));
-        let home = Home::Resource(Arc::clone(resource));
+        let home = Home::Resource(resource.clone());
         Ok(Self::new(None, pointer, bytes, known, home, Some(stream.clone())))
     }
 
@@ -94,11 +88,7 @@ impl Buffer {
     ///
     /// # Errors
     /// As for [`import`](Self::import).
-    pub unsafe fn open(
-        context: &Context,
-        descriptor: &[u8],
-        stream: Option<&Stream>,
-    ) -> Result<Arc<Self>, Error> {
+    pub unsafe fn open(context: &Context, descriptor: &[u8], stream: Option<&Stream>) -> Result<Self, Error> {
         descriptor::check_allowed(context.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Memory)?;
         refuse_own(&descriptor)?;

@@ -1,7 +1,7 @@
 //! Buffers of virtual memory: they grow, and sleep.
 
 use super::known::Known;
-use super::{Buffer, Home};
+use super::{Buffer, BufferObject, Home};
 use crate::location::Location;
 use crate::memory::{DevicePointer, Resource, VirtualOptions};
 use crate::object::callback;
@@ -9,7 +9,6 @@ use crate::object::descriptor::{self, DescriptorBytes};
 use crate::object::error::{Error, Status};
 use crate::op::{Copy, Endpoint};
 use crate::stream::Stream;
-use std::sync::Arc;
 
 /// What becomes of the contents of memory that sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,17 +33,13 @@ impl Buffer {
     /// # Errors
     /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for no bytes, and while the
     /// buffer sleeps; as [`Resource::virtual_memory`] for the options; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
-    pub fn grow(
-        self: &Arc<Self>,
-        bytes: usize,
-        options: Option<&VirtualOptions>,
-    ) -> Result<Arc<Self>, Error> {
+    pub fn grow(&self, bytes: usize, options: Option<&VirtualOptions>) -> Result<Self, Error> {
         callback::check_allowed()?;
         let resource = self.virtual_resource("grows")?;
         let (pointer, bytes) =
-            resource.grow(self.extent(), bytes, options).map_err(|failure| failure.about(&**self))?;
+            resource.grow(self.extent(), bytes, options).map_err(|failure| failure.about(self))?;
         let (known, stream) = (Known::of_resource(resource, pointer, None), self.stream());
-        Ok(Self::new(None, pointer, bytes, known, Home::Resource(Arc::clone(resource)), stream))
+        Ok(Self::new(None, pointer, bytes, known, Home::Resource(resource.clone()), stream))
     }
 
     /// Gives the memory back to the driver and keeps the addresses, after the stream has done its work so far. Until
@@ -58,9 +53,9 @@ impl Buffer {
     /// [`Status::UNSUPPORTED`] if the memory is not of a virtual resource; [`Status::INVALID_ARGUMENT`] for a stream that is being
     /// captured, if it sleeps, and if another buffer has its memory, too, because one of them grew from the other;
     /// [`Status::OUT_OF_MEMORY`] if the host has no room for the contents; that of the stream's work.
-    pub fn sleep(self: &Arc<Self>, stream: &Stream, contents: Contents) -> Result<(), Error> {
+    pub fn sleep(&self, stream: &Stream, contents: Contents) -> Result<(), Error> {
         let resource = self.prepared("sleeps", stream)?;
-        let about = |failure: Error| failure.about(&**self);
+        let about = |failure: Error| failure.about(self);
         resource.check_may_sleep(self.extent()).map_err(about)?;
         let kept = match contents {
             Contents::Dropped => {
@@ -77,9 +72,9 @@ impl Buffer {
         let about = |failure: Error| failure.about(self);
         let mut kept = self.room()?;
         let opened = resource.open(self.extent(), place_of(stream)).map_err(about)?;
-        let (to, from) = (Endpoint::host(&raw mut kept[..]), Endpoint::device(self.pointer));
+        let (to, from) = (Endpoint::host(&raw mut kept[..]), Endpoint::device(self.0.pointer));
         // SAFETY: as many bytes; the stream is waited for.
-        unsafe { stream.enqueue(&mut Copy::new(to, from, self.bytes)) }?;
+        unsafe { stream.enqueue(&mut Copy::new(to, from, self.0.bytes)) }?;
         stream.synchronize()?;
         opened.close().map_err(about)?;
         Ok(kept)
@@ -90,16 +85,16 @@ impl Buffer {
     ///
     /// # Errors
     /// As [`sleep`](Self::sleep), and `CUDA_ERROR_OUT_OF_MEMORY` (2): it sleeps as before then, and its contents are kept on.
-    pub fn wake(self: &Arc<Self>, stream: &Stream) -> Result<(), Error> {
+    pub fn wake(&self, stream: &Stream) -> Result<(), Error> {
         let resource = self.prepared("wakes", stream)?;
         let restore = |kept: &Vec<u8>| {
-            let (to, from) = (Endpoint::device(self.pointer), Endpoint::host_source(&raw const kept[..]));
+            let (to, from) = (Endpoint::device(self.0.pointer), Endpoint::host_source(&raw const kept[..]));
             // SAFETY: as many bytes, which stay until the stream was waited for.
             unsafe { stream.enqueue(&mut Copy::new(to, from, kept.len())) }?;
             stream.synchronize()
         };
         let woken = resource.wake(self.extent(), place_of(stream), restore);
-        woken.map_err(|failure| failure.about(&**self))
+        woken.map_err(|failure| failure.about(self))
     }
 
     /// In how many pieces its memory was created: one, and one more each time that it grew.
@@ -139,47 +134,40 @@ impl Buffer {
     /// virtual memory, parts that are missing or of another buffer, memory of another place, a size that the memory has not, and a file
     /// that is none of a driver's, with the error's item; [`Status::INVALID_HANDLE`] for a stream of another driver; the driver's.
     pub fn import_parts(
-        resource: &Arc<Resource>,
+        resource: &Resource,
         parts: &[(i32, &[u8])],
         stream: Option<&Stream>,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         descriptor::check_allowed(resource.driver())?;
         resource.check_stream(stream)?;
-        let (pointer, bytes) =
-            resource.import_parts(parts).map_err(|failure| failure.about(resource.as_ref()))?;
+        let (pointer, bytes) = resource.import_parts(parts).map_err(|failure| failure.about(resource))?;
         let known = Known::of_resource(resource, pointer, stream);
-        Ok(Self::new(None, pointer, bytes, known, Home::Resource(Arc::clone(resource)), stream.cloned()))
+        Ok(Self::new(None, pointer, bytes, known, Home::Resource(resource.clone()), stream.cloned()))
     }
 
     /// Whether it sleeps: it has addresses and no memory.
     #[must_use]
     pub fn is_asleep(&self) -> bool {
-        self.resource().is_some_and(|resource| resource.is_asleep(self.extent()))
+        self.0.is_asleep()
     }
 
     /// Why its memory cannot be used now, as a sentence goes on after its name; `None` if it can.
     #[cold]
     pub(crate) fn why_unusable(&self) -> Option<String> {
-        match self.home() {
-            Home::Graphics(mapping) => mapping
-                .is_over()
-                .then(|| format!("was unmapped: OpenGL has the memory; map {} again", mapping.graphics())),
-            _ => self.is_asleep().then(|| ASLEEP.to_owned()),
-        }
+        self.0.why_unusable()
     }
 
     /// Refuses to use what sleeps, or was unmapped.
     #[cold]
     pub(crate) fn refuse_asleep(&self) -> Result<(), Error> {
-        let Some(why) = self.why_unusable() else { return Ok(()) };
-        Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self))
+        self.0.refuse_asleep()
     }
 
     fn extent(&self) -> (DevicePointer, usize) {
-        (self.pointer, self.bytes)
+        self.0.extent()
     }
 
-    fn virtual_resource(&self, what: &str) -> Result<&Arc<Resource>, Error> {
+    fn virtual_resource(&self, what: &str) -> Result<&Resource, Error> {
         self.resource().filter(|resource| resource.is_virtual()).ok_or_else(|| {
             let refusal = format!("only a buffer of a virtual resource {what}, and {self} is none");
             Error::new(Status::UNSUPPORTED, refusal).about(self)
@@ -187,7 +175,7 @@ impl Buffer {
     }
 
     /// What sleeping and waking begin with.
-    fn prepared(&self, what: &str, stream: &Stream) -> Result<&Arc<Resource>, Error> {
+    fn prepared(&self, what: &str, stream: &Stream) -> Result<&Resource, Error> {
         callback::check_allowed()?;
         let resource = self.virtual_resource(what)?;
         stream.same_driver(self.driver(), self)?;
@@ -203,12 +191,12 @@ impl Buffer {
     /// As many bytes of the host's.
     fn room(&self) -> Result<Vec<u8>, Error> {
         let mut room = Vec::new();
-        if room.try_reserve_exact(self.bytes).is_err() {
+        if room.try_reserve_exact(self.0.bytes).is_err() {
             let refusal =
-                format!("the host has no room for the {} bytes of {self}; let the contents go", self.bytes);
+                format!("the host has no room for the {} bytes of {self}; let the contents go", self.0.bytes);
             return Err(Error::new(Status::OUT_OF_MEMORY, refusal).about(self));
         }
-        room.resize(self.bytes, 0);
+        room.resize(self.0.bytes, 0);
         Ok(room)
     }
 }
@@ -216,4 +204,32 @@ impl Buffer {
 /// The place that copies what a stream copies.
 fn place_of(stream: &Stream) -> Location {
     Location::device(stream.context().device().ordinal())
+}
+
+impl BufferObject {
+    fn is_asleep(&self) -> bool {
+        self.resource().is_some_and(|resource| resource.is_asleep(self.extent()))
+    }
+
+    /// Why its memory cannot be used now, as a sentence goes on after its name; `None` if it can.
+    #[cold]
+    fn why_unusable(&self) -> Option<String> {
+        match self.home() {
+            Home::Graphics(mapping) => mapping
+                .is_over()
+                .then(|| format!("was unmapped: OpenGL has the memory; map {} again", mapping.graphics())),
+            _ => self.is_asleep().then(|| ASLEEP.to_owned()),
+        }
+    }
+
+    /// Refuses to use what sleeps, or was unmapped.
+    #[cold]
+    pub(super) fn refuse_asleep(&self) -> Result<(), Error> {
+        let Some(why) = self.why_unusable() else { return Ok(()) };
+        Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self))
+    }
+
+    fn extent(&self) -> (DevicePointer, usize) {
+        (self.pointer, self.bytes)
+    }
 }

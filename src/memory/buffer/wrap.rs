@@ -10,12 +10,11 @@ use crate::object::error::{Error, Status};
 use crate::op::check_range;
 use crate::stream::Stream;
 use std::fmt;
-use std::sync::Arc;
 
 /// Where a buffer's memory comes from and goes to.
 pub enum Home {
     /// The resource frees it.
-    Resource(Arc<Resource>),
+    Resource(Resource),
     /// The owner keeps it, and is released when the buffer is gone.
     Owner(Owner),
     /// Nobody here: its lender keeps it for as long as the buffer exists.
@@ -55,7 +54,7 @@ impl Buffer {
         bytes: usize,
         home: Home,
         stream: Option<&Stream>,
-    ) -> Result<Arc<Self>, (Error, Home)> {
+    ) -> Result<Self, (Error, Home)> {
         let recorded = recorded(driver, pointer, bytes, &home, stream);
         let found = recorded.and_then(|recorded| Ok((recorded, known(driver, pointer, &home, stream)?)));
         match found {
@@ -97,7 +96,7 @@ fn recorded<'a>(
     };
     if resource.driver() != driver {
         let refusal = format!("{resource} belongs to another driver");
-        return Err(Error::new(Status::INVALID_HANDLE, refusal).about(resource.as_ref()));
+        return Err(Error::new(Status::INVALID_HANDLE, refusal).about(resource));
     }
     resource.check_stream(stream)?;
     Ok(stream.filter(|_| resource.properties().stream_ordered))

@@ -4,8 +4,8 @@ use super::{DevicePoolOptions, Resource};
 use crate::device::Device;
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
+use crate::object::handle::Shared as _;
 use crate::stream::Stream;
-use std::sync::Arc;
 
 impl Device {
     /// The device's resource: the one that was set, or the pool that is current when it is first asked for. It lives until
@@ -13,18 +13,18 @@ impl Device {
     ///
     /// # Errors
     /// As for [`Resource::device_pool`].
-    pub fn resource(&self) -> Result<Arc<Resource>, Error> {
+    pub fn resource(&self) -> Result<Resource, Error> {
         if let Some(set) = self.resource_slot().get() {
-            return Ok(set);
+            return Ok(Resource::of(set));
         }
         let made = Resource::device_pool(self, &DevicePoolOptions::default())?;
         let mut slot = self.resource_slot().lock();
         // Another thread may have been faster; what was made here is dropped outside of the lock.
         if let Some(first) = slot.get() {
             drop(slot);
-            return Ok(first);
+            return Ok(Resource::of(first));
         }
-        drop(slot.replace(Some(Arc::<Resource>::clone(&made))));
+        drop(slot.replace(Some(made.hold())));
         Ok(made)
     }
 
@@ -33,11 +33,11 @@ impl Device {
     /// # Errors
     /// [`Status::INVALID_HANDLE`] for a resource of another driver; [`Status::INVALID_ARGUMENT`] for one whose memory the
     /// device does not reach, as far as is known.
-    pub fn set_resource(&self, resource: Option<Arc<Resource>>) -> Result<(), Error> {
+    pub fn set_resource(&self, resource: Option<Resource>) -> Result<(), Error> {
         if let Some(resource) = &resource {
             self.check_resource(resource)?;
         }
-        drop(self.resource_slot().replace(resource.map(|resource| resource as _)));
+        drop(self.resource_slot().replace(resource.map(|resource| resource.into_object() as _)));
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl Device {
     ///
     /// # Errors
     /// As for [`Buffer::create`].
-    pub fn allocate(&self, bytes: usize, stream: Option<&Stream>) -> Result<Arc<Buffer>, Error> {
+    pub fn allocate(&self, bytes: usize, stream: Option<&Stream>) -> Result<Buffer, Error> {
         Buffer::create(&self.resource()?, bytes, stream)
     }
 }

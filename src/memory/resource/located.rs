@@ -10,7 +10,6 @@ use crate::location::Location;
 use crate::object::callback;
 use crate::object::error::{Error, Status};
 use crate::object::owning::Ownership;
-use std::sync::Arc;
 
 /// What kind of memory a pool has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +47,7 @@ impl Resource {
         location: Location,
         memory: PoolMemory,
         choice: PoolChoice,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         callback::check_allowed()?;
         location.check(device)?;
         if let Some(owner) = own_memory(device, location, memory)? {
@@ -97,7 +96,7 @@ impl Device {
         &self,
         location: Location,
         memory: PoolMemory,
-        resource: Option<&Arc<Resource>>,
+        resource: Option<&Resource>,
     ) -> Result<(), Error> {
         callback::check_allowed()?;
         location.check(self)?;
@@ -115,7 +114,7 @@ impl Device {
         };
         if resource.driver() != self.driver() {
             let refusal = format!("{resource} belongs to another driver than {self}");
-            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(resource.as_ref()));
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(resource));
         }
         let place = match owner {
             Some(owner) => PoolPlace::Device(owner.native()),

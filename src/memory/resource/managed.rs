@@ -13,7 +13,6 @@ use crate::object::callback::allocating;
 use crate::object::error::{Error, Status, Subject};
 use crate::object::owning::Ownership;
 use crate::object::setters::setters;
-use std::sync::Arc;
 
 /// What managed memory is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +41,7 @@ impl Resource {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a location that there is not, or one and `attach_host`; [`Status::UNSUPPORTED`] for a
     /// pool before driver 13.0; the driver's.
-    pub fn managed(context: &Context, options: &ManagedResourceOptions) -> Result<Arc<Self>, Error> {
+    pub fn managed(context: &Context, options: &ManagedResourceOptions) -> Result<Self, Error> {
         context.check_there(context)?;
         if let Some(location) = options.pool {
             return Self::managed_pool(context, location, options);
@@ -56,7 +55,7 @@ impl Resource {
         context: &Context,
         location: Location,
         options: &ManagedResourceOptions,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         if options.attach_host {
             let refusal = "memory of a pool is attached to all streams; leave attach_host out, or the pool";
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal));

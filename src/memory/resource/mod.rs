@@ -90,14 +90,17 @@ use std::sync::Arc;
 /// unsafe { resource.free(memory, 4096, Some(&stream)) }?;
 /// # Ok::<(), cushim::Error>(())
 /// ```
-pub struct Resource {
+pub struct Resource(Arc<ResourceObject>);
+
+/// What handles of resources name.
+pub(crate) struct ResourceObject {
     header: Header,
     driver: Driver,
     source: Source,
     properties: Properties,
 }
 
-object!(Resource: Resource, header);
+object!(ResourceObject as Resource: Resource, header);
 
 /// What stands behind a resource.
 enum Source {
@@ -138,14 +141,15 @@ pub enum ResourceKind {
 }
 
 impl Resource {
-    fn new(driver: &Driver, source: Source, properties: Properties) -> Arc<Self> {
-        Arc::new(Self { header: Header::new::<Self>(), driver: driver.clone(), source, properties })
+    fn new(driver: &Driver, source: Source, properties: Properties) -> Self {
+        let header = Header::new::<ResourceObject>();
+        Self(Arc::new(ResourceObject { header, driver: driver.clone(), source, properties }))
     }
 
     /// Device memory that is allocated and freed at once, in the context: the driver may wait for all work of the device
     /// when it frees.
     #[must_use]
-    pub fn device(context: &Context) -> Arc<Self> {
+    pub fn device(context: &Context) -> Self {
         let properties = Properties::device(context.device().ordinal());
         let source = device::Synchronous::new(context);
         Self::new(context.driver(), Source::Device(source), properties)
@@ -156,7 +160,7 @@ impl Resource {
     /// of the capture frees nothing: what the graph itself does not free is there after each launch, and is freed by whoever launches it, or
     /// by the next launch of an instance with [`auto_free`](crate::graph::ExecOptions::auto_free).
     #[must_use]
-    pub fn graph(device: &Device) -> Arc<Self> {
+    pub fn graph(device: &Device) -> Self {
         let properties = Properties::device(device.ordinal()).in_stream_order();
         Self::new(device.driver(), Source::Graph(graph::GraphMemory::default()), properties)
     }
@@ -168,7 +172,7 @@ impl Resource {
     ///
     /// # Errors
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
-    pub fn arena(context: &Context, bytes: usize) -> Result<Arc<Self>, Error> {
+    pub fn arena(context: &Context, bytes: usize) -> Result<Self, Error> {
         let properties = Properties::device(context.device().ordinal()).in_stream_order();
         Ok(Self::new(context.driver(), Source::Arena(arena::Arena::new(context, bytes)?), properties))
     }
@@ -176,7 +180,7 @@ impl Resource {
     /// The most bytes that one capture needed of an arena by now; `None` for other resources.
     #[must_use]
     pub fn arena_needed(&self) -> Option<u64> {
-        match &self.source {
+        match &self.0.source {
             Source::Arena(arena) => Some(arena.needed()),
             _ => None,
         }
@@ -184,7 +188,7 @@ impl Resource {
 
     /// The memory that graphs keep in place of a buffer at this address, if it is an arena's.
     pub(super) fn arena_block(&self, pointer: DevicePointer) -> Option<Arc<ArenaBlock>> {
-        match &self.source {
+        match &self.0.source {
             Source::Arena(arena) => arena.keeper(pointer),
             _ => None,
         }
@@ -192,14 +196,14 @@ impl Resource {
 
     /// Whether its memory comes and goes in streams under capture, and nowhere else.
     fn is_for_capture(&self) -> bool {
-        matches!(self.source, Source::Graph(_) | Source::Arena(_))
+        matches!(self.0.source, Source::Graph(_) | Source::Arena(_))
     }
 
     /// The caller's own. Its properties are asked for now, and are taken to stay as they are.
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for properties that name a device that there is not.
-    pub fn custom(driver: &Driver, allocator: Box<dyn Allocator>) -> Result<Arc<Self>, Error> {
+    pub fn custom(driver: &Driver, allocator: Box<dyn Allocator>) -> Result<Self, Error> {
         let properties = allocator.properties();
         properties.check(driver)?;
         Ok(Self::new(driver, Source::Custom(allocator), properties))
@@ -208,48 +212,39 @@ impl Resource {
     /// The driver that the resource belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        &self.driver
+        &self.0.driver
     }
 
     /// What the resource is. A device or a driver without pools gives what stands in for one.
     #[must_use]
     pub fn kind(&self) -> ResourceKind {
-        match &self.source {
-            Source::Pool(pool) => pool.kind(),
-            Source::Pinned(_) => ResourceKind::Pinned,
-            Source::Managed(_) => ResourceKind::Managed,
-            Source::Device(_) | Source::Opened(_) => ResourceKind::Device,
-            Source::Graph(_) => ResourceKind::Graph,
-            Source::Arena(_) => ResourceKind::Arena,
-            Source::Virtual(_) => ResourceKind::Virtual,
-            Source::Custom(_) => ResourceKind::Custom,
-        }
+        self.0.kind()
     }
 
     /// Whether memory of one is memory of the other's sort: of the same resource, of two for the same pool, or from the same of the
     /// driver's calls in the same context.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        if std::ptr::eq(self, other) {
+        if self == other {
             return true;
         }
-        match (&self.source, &other.source) {
+        match (&self.0.source, &other.0.source) {
             (Source::Custom(_) | Source::Arena(_) | Source::Opened(_), _)
             | (_, Source::Custom(_) | Source::Arena(_) | Source::Opened(_)) => false,
             (Source::Pool(_), Source::Pool(_)) => self.native_pool() == other.native_pool(),
-            _ => self.kind() == other.kind() && self.properties == other.properties,
+            _ => self.kind() == other.kind() && self.0.properties == other.0.properties,
         }
     }
 
     /// What may be done with the resource's memory.
     #[must_use]
     pub fn properties(&self) -> Properties {
-        self.properties
+        self.0.properties
     }
 
     /// The context in which the memory is allocated; `None` if that is the stream's, or nobody's.
     #[must_use]
     pub fn context(&self) -> Option<&Context> {
-        match &self.source {
+        match &self.0.source {
             Source::Pinned(source) => Some(source.context()),
             Source::Managed(source) => Some(source.context()),
             Source::Device(source) => Some(source.context()),
@@ -262,7 +257,7 @@ impl Resource {
     /// The driver's own handle of the pool; NULL if there is none.
     #[must_use]
     pub fn native_pool(&self) -> sys::CUmemoryPool {
-        match &self.source {
+        match &self.0.source {
             Source::Pool(pool) => pool.raw().handle(),
             _ => std::ptr::null_mut(),
         }
@@ -286,10 +281,10 @@ impl Resource {
         stream: Option<&Stream>,
     ) -> Result<DevicePointer, Error> {
         self.check_stream(stream)?;
-        if bytes == 0 && matches!(self.source, Source::Custom(_)) {
+        if bytes == 0 && matches!(self.0.source, Source::Custom(_)) {
             return Ok(DevicePointer::NULL);
         }
-        let result = match (&self.source, stream) {
+        let result = match (&self.0.source, stream) {
             (Source::Pool(pool), Some(stream)) => pool.allocate(bytes, stream),
             (Source::Graph(source), Some(stream)) => source.allocate(bytes, stream),
             (Source::Arena(source), Some(stream)) => source.allocate(bytes, stream),
@@ -343,7 +338,7 @@ impl Resource {
         if pointer.is_null() {
             return Ok(());
         }
-        if let Some(stream) = stream.filter(|_| !self.properties.stream_ordered) {
+        if let Some(stream) = stream.filter(|_| !self.0.properties.stream_ordered) {
             forgiven_if_corrupted(stream.synchronize())?;
         }
         // SAFETY: as the caller vouches.
@@ -356,7 +351,7 @@ impl Resource {
     /// # Safety
     /// As for [`free`](Self::free).
     pub(super) unsafe fn free_at_last(
-        self: &Arc<Self>,
+        &self,
         pointer: DevicePointer,
         bytes: usize,
         stream: Option<&Stream>,
@@ -372,7 +367,7 @@ impl Resource {
         }
         // What was in a stream that went with its context is over. Virtual memory stays then.
         let is_over = |stream: &&Stream| self.is_virtual() && stream.context().is_gone();
-        let wait = stream.filter(|stream| !self.properties.stream_ordered && !is_over(stream));
+        let wait = stream.filter(|stream| !self.0.properties.stream_ordered && !is_over(stream));
         let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
         // SAFETY: as the caller vouches.
         unsafe { self.free_now(pointer, bytes, stream) }.and(waited)
@@ -384,8 +379,8 @@ impl Resource {
     /// # Safety
     /// As for [`free`](Self::free).
     #[cold]
-    unsafe fn free_after_capture(self: &Arc<Self>, pointer: DevicePointer, bytes: usize, stream: &Stream) {
-        let (resource, stream) = (Arc::clone(self), stream.clone());
+    unsafe fn free_after_capture(&self, pointer: DevicePointer, bytes: usize, stream: &Stream) {
+        let (resource, stream) = (self.clone(), stream.clone());
         ask_until(move || {
             if stream.is_capturing().unwrap_or(false) {
                 return false;
@@ -399,7 +394,7 @@ impl Resource {
                 resource.free_now(pointer, bytes, Some(stream)).and(waited)
             });
             let freed = forgiven_if_corrupted(freed);
-            report(&resource.driver, freed.map_err(|failure| leaked(failure, &resource, pointer, bytes)));
+            report(resource.driver(), freed.map_err(|failure| leaked(failure, &resource, pointer, bytes)));
             true
         });
     }
@@ -413,14 +408,14 @@ impl Resource {
         stream: Option<&Stream>,
     ) -> Result<(), Error> {
         // The operation says itself why it is refused.
-        if let (Source::Pool(pool), Some(stream)) = (&self.source, stream) {
+        if let (Source::Pool(pool), Some(stream)) = (&self.0.source, stream) {
             // SAFETY: as the caller vouches.
             return unsafe { pool.free(pointer, stream) };
         }
         let block = self.block(pointer, bytes);
         // SAFETY: as the caller vouches.
         let freed = unsafe {
-            match (&self.source, stream) {
+            match (&self.0.source, stream) {
                 (Source::Graph(source), Some(stream)) => return source.free(pointer, stream),
                 (Source::Arena(source), Some(stream)) => return source.free(pointer, stream),
                 (Source::Pool(_), _) | (Source::Graph(_) | Source::Arena(_), None) => {
@@ -436,36 +431,39 @@ impl Resource {
                 (Source::Custom(allocator), stream) => return allocator.free(pointer, bytes, stream),
             }
         };
-        freed.map_err(|failure| explain_free(failure, &self.driver, pointer))
+        freed.map_err(|failure| explain_free(failure, &self.0.driver, pointer))
     }
 
     pub(super) fn is_pool(&self) -> bool {
-        matches!(self.source, Source::Pool(_))
+        matches!(self.0.source, Source::Pool(_))
     }
 
     pub(super) fn is_custom(&self) -> bool {
-        matches!(self.source, Source::Custom(_))
+        matches!(self.0.source, Source::Custom(_))
     }
 
     /// Whether the stream of an allocation is the first deallocation stream.
     pub(super) fn records_stream(&self) -> bool {
-        self.properties.stream_ordered || self.is_virtual()
+        self.0.properties.stream_ordered || self.is_virtual()
     }
 
     /// Whether memory is freed once the deallocation stream was waited for.
     pub(super) fn waits_for_stream(&self) -> bool {
-        matches!(self.source, Source::Pinned(_) | Source::Managed(_) | Source::Device(_) | Source::Opened(_))
+        matches!(
+            self.0.source,
+            Source::Pinned(_) | Source::Managed(_) | Source::Device(_) | Source::Opened(_)
+        )
     }
 
     /// Refuses a stream that is missing, of another driver or being captured.
     pub(super) fn check_stream(&self, stream: Option<&Stream>) -> Result<(), Error> {
         match stream {
-            None if self.properties.stream_ordered => Err(self.stream_required()),
+            None if self.0.properties.stream_ordered => Err(self.stream_required()),
             None => Ok(()),
             Some(stream) => {
-                stream.same_driver(&self.driver, self)?;
+                stream.same_driver(&self.0.driver, self)?;
                 stream.context().check_there(stream)?;
-                let is_refused = self.properties.stream_ordered && !self.is_for_capture();
+                let is_refused = self.0.properties.stream_ordered && !self.is_for_capture();
                 match is_refused && stream.is_capturing()? {
                     true => Err(self.captured(stream)),
                     false => Ok(()),
@@ -476,13 +474,13 @@ impl Resource {
 
     /// Whether memory is freed only once the capture of this stream is over.
     pub(super) fn waits_for_capture(&self, stream: &Stream) -> bool {
-        let waits = matches!(self.source, Source::Pool(_) | Source::Virtual(_));
+        let waits = matches!(self.0.source, Source::Pool(_) | Source::Virtual(_));
         waits && stream.is_capturing().unwrap_or(false)
     }
 
     /// Refuses a stream that is being captured, if the resource is stream-ordered. That nobody knows is no refusal.
     pub(super) fn refuse_capture_if_known(&self, stream: &Stream) -> Result<(), Error> {
-        let is_refused = self.properties.stream_ordered && !self.is_for_capture();
+        let is_refused = self.0.properties.stream_ordered && !self.is_for_capture();
         match is_refused.then(|| stream.is_capturing()) {
             Some(Ok(true)) => Err(self.captured(stream)),
             _ => Ok(()),
@@ -511,13 +509,28 @@ impl Resource {
 
     /// Names the resource in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.header.set_label(label);
+        self.0.header.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
-        self.header.label()
+        self.0.header.label()
+    }
+}
+
+impl ResourceObject {
+    fn kind(&self) -> ResourceKind {
+        match &self.source {
+            Source::Pool(pool) => pool.kind(),
+            Source::Pinned(_) => ResourceKind::Pinned,
+            Source::Managed(_) => ResourceKind::Managed,
+            Source::Device(_) | Source::Opened(_) => ResourceKind::Device,
+            Source::Graph(_) => ResourceKind::Graph,
+            Source::Arena(_) => ResourceKind::Arena,
+            Source::Virtual(_) => ResourceKind::Virtual,
+            Source::Custom(_) => ResourceKind::Custom,
+        }
     }
 }
 
@@ -556,7 +569,7 @@ impl ResourceKind {
     }
 }
 
-impl Drop for Resource {
+impl Drop for ResourceObject {
     fn drop(&mut self) {
         if let Some(remains) = self.take_pool() {
             let driver = self.driver.clone();
@@ -565,7 +578,7 @@ impl Drop for Resource {
     }
 }
 
-impl fmt::Display for Resource {
+impl fmt::Display for ResourceObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind().name();
         match self.header.label() {
@@ -579,7 +592,7 @@ impl fmt::Debug for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Resource")
             .field("kind", &self.kind())
-            .field("properties", &self.properties)
+            .field("properties", &self.properties())
             .finish_non_exhaustive()
     }
 }

@@ -6,7 +6,6 @@ use crate::driver::calls::sharing::{close_memory, open_memory, share_memory};
 use crate::memory::DevicePointer;
 use crate::object::descriptor::NATIVE;
 use crate::object::error::{Error, Status, Subject};
-use std::sync::Arc;
 
 pub(super) struct Opened {
     context: Context,
@@ -36,7 +35,7 @@ pub(super) fn allocates_elsewhere() -> Error {
 
 impl Resource {
     /// What closes memory that was opened in the context.
-    pub(in crate::memory) fn opened(context: &Context) -> Arc<Self> {
+    pub(in crate::memory) fn opened(context: &Context) -> Self {
         let properties = Properties::device(context.device().ordinal());
         let source = Opened { context: context.clone() };
         Self::new(context.driver(), Source::Opened(source), properties)
@@ -44,7 +43,7 @@ impl Resource {
 
     /// The context of memory that is allocated at once, and can be exported by itself.
     pub(in crate::memory) fn exporting_context(&self) -> Option<&Context> {
-        match &self.source {
+        match &self.0.source {
             Source::Device(source) => Some(source.context()),
             _ => None,
         }

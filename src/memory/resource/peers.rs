@@ -7,7 +7,6 @@ use crate::device::Device;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::{CallError, sys};
 use crate::object::error::{Error, Status};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// How a set of peers is changed.
@@ -29,7 +28,7 @@ impl Resource {
     pub fn peers(&self) -> Result<Vec<Device>, Error> {
         let pool = self.pool()?;
         let mut peers = Vec::new();
-        for device in Device::all(&self.driver)? {
+        for device in Device::all(&self.0.driver)? {
             if !pool.is_home(&device) && self.reaches(pool, &device)? {
                 peers.push(device);
             }
@@ -69,7 +68,7 @@ impl Resource {
         let named = |device: &Device| devices.iter().any(|named| named == device);
         self.check_peers(pool, change, devices)?;
         let mut changes = Vec::new();
-        for device in Device::all(&self.driver)?.into_iter().filter(|device| !pool.is_home(device)) {
+        for device in Device::all(&self.0.driver)?.into_iter().filter(|device| !pool.is_home(device)) {
             let has = self.reaches(pool, &device)?;
             let wanted = match change {
                 PeerChange::Replace => named(&device),
@@ -88,7 +87,7 @@ impl Resource {
     }
 
     /// A new resource whose pool admits the context's device. If it cannot, the resource goes, and takes a pool of its own with it.
-    pub(super) fn admitting(context: &Context, resource: Arc<Self>) -> Result<Arc<Self>, Error> {
+    pub(super) fn admitting(context: &Context, resource: Self) -> Result<Self, Error> {
         let admitted = resource.pool()?.raw().admit(context.device().native());
         admitted.map_err(|error| context.failed(error, context))?;
         Ok(resource)
@@ -96,7 +95,7 @@ impl Resource {
 
     /// All refused devices are named; the error's item is the first of them.
     fn check_peers(&self, pool: &Pool, change: PeerChange, devices: &[Device]) -> Result<(), Error> {
-        if let Some(index) = devices.iter().position(|device| device.driver() != &self.driver) {
+        if let Some(index) = devices.iter().position(|device| device.driver() != &self.0.driver) {
             let refusal = format!("{} and {self} belong to different drivers", devices[index]);
             let failure = Error::new(Status::INVALID_HANDLE, refusal).about(&devices[index]);
             return Err(failure.at_item(index));

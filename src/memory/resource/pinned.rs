@@ -11,7 +11,6 @@ use crate::memory::{DevicePointer, PinnedMemory, PinnedOptions};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::owning::Ownership;
 use crate::object::setters::setters;
-use std::sync::Arc;
 
 /// Whether page-locked memory comes from a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,7 +63,7 @@ impl Resource {
     /// # Errors
     /// [`Status::UNSUPPORTED`] if only a pool can do what is asked and the driver has none; [`Status::INVALID_ARGUMENT`] for
     /// options that contradict each other; the driver's.
-    pub fn pinned(context: &Context, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
+    pub fn pinned(context: &Context, options: &PinnedResourceOptions) -> Result<Self, Error> {
         options.check()?;
         context.check_there(context)?;
         if options.form == PinnedForm::Synchronous {
@@ -79,12 +78,12 @@ impl Resource {
         }
     }
 
-    fn pinned_synchronous(context: &Context, options: &PinnedResourceOptions) -> Arc<Self> {
+    fn pinned_synchronous(context: &Context, options: &PinnedResourceOptions) -> Self {
         let source = Pinned { context: context.clone(), options: options.page_locked };
         Self::new(context.driver(), Source::Pinned(source), Properties::host(true))
     }
 
-    fn pinned_pool(context: &Context, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
+    fn pinned_pool(context: &Context, options: &PinnedResourceOptions) -> Result<Self, Error> {
         let (driver, kind) = (context.driver(), sys::CU_MEM_ALLOCATION_TYPE_PINNED);
         let table = driver.object_table();
         if !context.device().supports(Feature::HostMemoryPools)? {

@@ -2,7 +2,7 @@
 
 use super::imported::Imported;
 use super::remains::Remains;
-use super::{Properties, Resource, ResourceKind, Source};
+use super::{Properties, Resource, ResourceKind, ResourceObject, Source};
 use crate::device::Device;
 use crate::driver::calls::memory::pool::{PoolPlace, PoolProperties, RawPool};
 use crate::driver::{CallError, Driver, Version, sys};
@@ -16,8 +16,8 @@ use crate::object::setters::setters;
 use crate::op::{Allocate, Free, explain_out_of_memory, is_out_of_memory};
 use crate::stream::Stream;
 use parking_lot::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 /// Which pool of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,7 +93,7 @@ pub(super) fn check_max_size(bytes: usize) -> Result<(), Error> {
 }
 
 /// The resources that destroy pools, so that no pool is destroyed twice.
-static OWNERS: Registry<Arc<Resource>> = Registry::new();
+static OWNERS: Registry<Resource> = Registry::new();
 
 /// A pool of the driver's.
 pub(super) struct Pool {
@@ -125,7 +125,7 @@ impl Resource {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a size or handle types of a shared pool, and a size of 2^47 or more; [`Status::UNSUPPORTED`] for them on a device
     /// without pools, and for a size before driver 12.2; the driver's.
-    pub fn device_pool(device: &Device, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
+    pub fn device_pool(device: &Device, options: &DevicePoolOptions) -> Result<Self, Error> {
         options.check()?;
         if !device.supports(Feature::MemoryPools)? {
             return Self::without_pools(device, options);
@@ -164,7 +164,7 @@ impl Resource {
         device: &Device,
         native: sys::CUmemoryPool,
         ownership: Ownership,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         unsafe { Self::take_in_pool(device, native, ownership.into()) }
     }
@@ -177,7 +177,7 @@ impl Resource {
         device: &Device,
         native: sys::CUmemoryPool,
         taking: Taking<'_>,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Self, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native pool is NULL"));
         }
@@ -186,7 +186,7 @@ impl Resource {
         let resource = Self::of_device_pool(device, raw, Ownership::Borrowed, 0, None);
         if taking.is_to_own() {
             resource.list_owner()?;
-            taking.take(&resource, Self::pool_owning, resource.as_ref())?;
+            taking.take(&resource.0, ResourceObject::pool_owning, &resource)?;
         }
         Ok(resource)
     }
@@ -197,7 +197,7 @@ impl Resource {
         ownership: Ownership,
         max_size: usize,
         handle_types: Option<i32>,
-    ) -> Arc<Self> {
+    ) -> Self {
         let properties = Properties::device(device.ordinal()).in_stream_order();
         let pool =
             Pool::new(raw, ResourceKind::DevicePool, Some(device.clone()), ownership).limited_to(max_size);
@@ -206,7 +206,7 @@ impl Resource {
     }
 
     /// A resource around a pool, listed if it owns that.
-    pub(super) fn of_pool(driver: &Driver, pool: Pool, properties: Properties) -> Arc<Self> {
+    pub(super) fn of_pool(driver: &Driver, pool: Pool, properties: Properties) -> Self {
         let (native, is_owned) = (pool.raw().handle(), pool.owning.is_owned());
         let resource = Self::new(driver, Source::Pool(pool), properties);
         if is_owned {
@@ -216,12 +216,12 @@ impl Resource {
     }
 
     /// Lists the resource as the owner of its pool. Refuses a second one.
-    fn list_owner(self: &Arc<Self>) -> Result<(), Error> {
+    fn list_owner(&self) -> Result<(), Error> {
         let native = self.pool()?.raw().handle().addr();
         let mut stale = None;
-        while let Err(known) = OWNERS.add_unless_known(&self.driver, native, self, stale.as_ref()) {
-            if !known.pool_owning().is_free() {
-                return Err(twice(known.as_ref()));
+        while let Err(known) = OWNERS.add_unless_known(&self.0.driver, native, self, stale.as_ref()) {
+            if !known.0.pool_owning().is_free() {
+                return Err(twice(&known));
             }
             // The call that made it has failed.
             stale = Some(known);
@@ -229,21 +229,7 @@ impl Resource {
         Ok(())
     }
 
-    /// Whether the pool behind the resource is destroyed with it.
-    fn pool_owning(&self) -> &Owning {
-        static NONE: Owning = Owning::new(Ownership::Borrowed);
-        self.pool().map_or(&NONE, |pool| &pool.owning)
-    }
-
-    /// Takes out the pool that is to be destroyed with the resource.
-    pub(super) fn take_pool(&mut self) -> Option<Remains> {
-        let native = self.pool().ok()?.raw().handle().addr();
-        OWNERS.remove(&self.driver, native, self);
-        let Source::Pool(pool) = &mut self.source else { return None };
-        pool.take()
-    }
-
-    fn without_pools(device: &Device, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
+    fn without_pools(device: &Device, options: &DevicePoolOptions) -> Result<Self, Error> {
         if options.needs_pool() {
             let refusal = format!(
                 "{device} has no memory pools, and only a pool has a greatest size or handle types; ask for neither"
@@ -255,7 +241,7 @@ impl Resource {
 
     /// The pool behind the resource.
     pub(super) fn pool(&self) -> Result<&Pool, Error> {
-        match &self.source {
+        match &self.0.source {
             Source::Pool(pool) => Ok(pool),
             _ => {
                 let refusal =
@@ -267,7 +253,23 @@ impl Resource {
 
     /// The error of a call on the resource's pool.
     pub(super) fn failed(&self, error: CallError) -> Error {
-        Error::of_call(&self.driver, error).about(self)
+        Error::of_call(&self.0.driver, error).about(self)
+    }
+}
+
+impl ResourceObject {
+    /// Whether the pool behind the resource is destroyed with it.
+    fn pool_owning(&self) -> &Owning {
+        static NONE: Owning = Owning::new(Ownership::Borrowed);
+        if let Source::Pool(pool) = &self.source { &pool.owning } else { &NONE }
+    }
+
+    /// Takes out the pool that is to be destroyed with the resource.
+    pub(super) fn take_pool(&mut self) -> Option<Remains> {
+        let Source::Pool(pool) = &self.source else { return None };
+        OWNERS.remove(&self.driver, pool.raw().handle().addr(), self);
+        let Source::Pool(pool) = &mut self.source else { return None };
+        pool.take()
     }
 }
 

@@ -10,15 +10,15 @@ use crate::memory::DevicePointer;
 use crate::memory::shared_file::{ExportedFile, check_file};
 use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind, NATIVE, unique};
 use crate::object::error::{Error, Status};
+use crate::object::handle::{Shared as _, Weakly};
 use crate::object::owning::Ownership;
 use parking_lot::Mutex;
-use std::sync::{Arc, Weak};
 
 /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
 const FILES: i32 = sys::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
 
 /// Pools of this process that were exported, by their numbers.
-static EXPORTED: Mutex<Vec<([u8; 16], Weak<Resource>)>> = Mutex::new(Vec::new());
+static EXPORTED: Mutex<Vec<([u8; 16], Weakly<Resource>)>> = Mutex::new(Vec::new());
 
 fn refuse<T>(refusal: String, about: &Resource) -> Result<T, Error> {
     Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(about))
@@ -31,7 +31,7 @@ impl Resource {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a pool that was created without `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR` among its handle
     /// types, and for one that was imported; [`Status::UNSUPPORTED`] for a resource that is no pool; the driver's.
-    pub fn export(self: &Arc<Self>) -> Result<(i32, DescriptorBytes), Error> {
+    pub fn export(&self) -> Result<(i32, DescriptorBytes), Error> {
         descriptor::check_allowed(self.driver())?;
         let pool = self.pool()?;
         if pool.imported().is_some() {
@@ -57,12 +57,12 @@ impl Resource {
     }
 
     /// The number of a pool that is exported, by which this process knows it again.
-    fn exported_id(self: &Arc<Self>, pool: &Pool) -> [u8; 16] {
+    fn exported_id(&self, pool: &Pool) -> [u8; 16] {
         let id = *pool.id.get_or_init(unique);
         let mut exported = EXPORTED.lock();
-        exported.retain(|(_, resource)| resource.strong_count() > 0);
+        exported.retain(|(_, resource)| resource.is_there());
         if !exported.iter().any(|(known, _)| *known == id) {
-            exported.push((id, Arc::downgrade(self)));
+            exported.push((id, self.downgrade()));
         }
         id
     }
@@ -73,7 +73,7 @@ impl Resource {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for bytes that are no descriptor of a pool, a pool of another device, and a file that is none of a
     /// driver's; the driver's.
-    pub fn import(device: &Device, descriptor: &[u8], file: i32) -> Result<Arc<Self>, Error> {
+    pub fn import(device: &Device, descriptor: &[u8], file: i32) -> Result<Self, Error> {
         descriptor::check_allowed(device.driver())?;
         let descriptor = Descriptor::read(descriptor, DescriptorKind::Pool)?;
         if descriptor.is_own() {
@@ -99,7 +99,7 @@ impl Resource {
         Ok(Self::of_imported(device, imported, of_host))
     }
 
-    fn of_imported(device: &Device, imported: Imported, of_host: bool) -> Arc<Self> {
+    fn of_imported(device: &Device, imported: Imported, of_host: bool) -> Self {
         let (kind, home, properties) = match of_host {
             true => (ResourceKind::PinnedPool, None, Properties::host(true)),
             false => {
@@ -119,7 +119,7 @@ impl Resource {
 
     /// What another process needs to import memory of the pool: the pool's number, and the driver's bytes.
     pub(in crate::memory) fn export_memory(
-        self: &Arc<Self>,
+        &self,
         pointer: DevicePointer,
     ) -> Result<([u8; 16], [u8; NATIVE]), Error> {
         let pool = self.pool()?;
@@ -194,7 +194,7 @@ impl Resource {
 }
 
 /// A pool of this process, by what was exported of it.
-fn own(descriptor: &Descriptor) -> Result<Arc<Resource>, Error> {
+fn own(descriptor: &Descriptor) -> Result<Resource, Error> {
     let exported = EXPORTED.lock();
     let known = exported.iter().find(|(id, _)| *id == descriptor.pool);
     known.and_then(|(_, resource)| resource.upgrade()).ok_or_else(|| {

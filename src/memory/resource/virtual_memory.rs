@@ -24,7 +24,7 @@ impl Resource {
     /// # Errors
     /// [`Status::UNSUPPORTED`] for what this device or driver does not offer; [`Status::INVALID_ARGUMENT`] for options that contradict
     /// each other, and for a peer that there is not, or that cannot reach the device, with the error's item; the driver's.
-    pub fn virtual_memory(device: &Device, options: &VirtualOptions) -> Result<Arc<Self>, Error> {
+    pub fn virtual_memory(device: &Device, options: &VirtualOptions) -> Result<Self, Error> {
         let plan = Plan::new(device, options)?;
         let properties =
             if plan.is_on_host() { Properties::host(true) } else { Properties::device(device.ordinal()) };
@@ -34,19 +34,19 @@ impl Resource {
 
     /// How many bytes an allocation of so many has.
     pub(in crate::memory) fn rounded(&self, bytes: usize) -> Result<usize, Error> {
-        match &self.source {
+        match &self.0.source {
             Source::Virtual(source) => source.plan.rounded(bytes).map_err(|failure| failure.about(self)),
             _ => Ok(bytes),
         }
     }
 
     pub(in crate::memory) fn is_virtual(&self) -> bool {
-        matches!(self.source, Source::Virtual(_))
+        matches!(self.0.source, Source::Virtual(_))
     }
 
     /// What is behind the resource, if it is virtual memory.
     fn virtual_source(&self, what: &str) -> Result<&Virtual, Error> {
-        match &self.source {
+        match &self.0.source {
             Source::Virtual(source) => Ok(source),
             _ => {
                 let refusal =
@@ -132,7 +132,7 @@ impl Resource {
     }
 
     pub(in crate::memory) fn is_asleep(&self, range: (DevicePointer, usize)) -> bool {
-        match &self.source {
+        match &self.0.source {
             Source::Virtual(source) => source.ranges.is_asleep((range.0.0, range.1)),
             _ => false,
         }

@@ -66,6 +66,11 @@ impl<H: Shared> Weakly<H> {
         self.0.upgrade().map(H::of)
     }
 
+    /// Whether the object is still there.
+    pub(crate) fn is_there(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
     /// Where the object is, or was.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const H::Object {

@@ -3,6 +3,7 @@
 use super::rebind::Rebinding;
 use crate::driver::calls::kernel::launch::RawArguments;
 use crate::kernel::Parameter;
+use crate::object::handle::Shared;
 use crate::op::Arguments;
 use crate::op::operand::Operand;
 use smallvec::SmallVec;
@@ -354,12 +355,11 @@ impl KeptArguments {
         Some(&self.all()[..bytes as usize])
     }
 
-    /// The object of which one is the address, if it is such a one's that is still there: `object::<Buffer>(0)`.
-    #[must_use]
-    pub fn object<T: Any + Send + Sync>(&self, index: usize) -> Option<Arc<T>> {
+    /// The object of which one is the address, if it is one of this type that is still there.
+    pub(crate) fn object<H: Shared>(&self, index: usize) -> Option<H> {
         let (_, object) = self.named().find(|(of, _)| *of as usize == index)?;
         let object: Arc<dyn Any + Send + Sync> = object.upgrade()?;
-        object.downcast().ok()
+        object.downcast().ok().map(H::of)
     }
 
     /// What the program calls the object of which one is the address.

@@ -4,6 +4,7 @@ use super::holds::{For, Holds};
 use super::rebind::Rebinding;
 use crate::context::Context;
 use crate::object::error::Error;
+use crate::object::handle::Shared;
 use crate::op::operand::{Held, Operand};
 use crate::op::{Endpoint, Side, check_range, invalid};
 use crate::pointer::PointerAttributes;
@@ -36,11 +37,10 @@ impl KeptMemory {
         self.address
     }
 
-    /// The object whose memory it is, if it is such a one's that is still there: `object::<Buffer>()`.
-    #[must_use]
-    pub fn object<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+    /// The object whose memory it is, if it is one of this type that is still there.
+    pub(crate) fn object<H: Shared>(&self) -> Option<H> {
         let object: Arc<dyn Any + Send + Sync> = self.object.as_ref()?.upgrade()?;
-        object.downcast().ok()
+        object.downcast().ok().map(H::of)
     }
 
     /// What the program calls the object whose memory it is, if that is still there.
