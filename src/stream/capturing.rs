@@ -283,7 +283,8 @@ impl Stream {
 
     /// Begins a call that would invalidate a capture of the stream: refused while it is captured. Its context is current from then on if it
     /// is a default stream.
-    #[inline]
+    // A call of its own, with what it answers in memory, took 30 of the 175 instructions of a query.
+    #[inline(always)]
     pub(crate) fn enter_uncaptured(&self, what: &str) -> Result<Option<Current>, Error> {
         let current = self.enter_if_default()?;
         if self.may_be_capturing() {
@@ -292,6 +293,7 @@ impl Stream {
         Ok(current)
     }
 
+    #[inline(never)]
     fn check_uncaptured_there(&self, what: &str) -> Result<(), Error> {
         let state = self.0.capturing.state.load(Relaxed);
         if state & OURS != 0 || (state & ASK != 0 && self.asked_there()?) {
