@@ -94,8 +94,11 @@ static inline pid_t process_of(int own, int others, void (*work)(void)) {
   _exit(check_failures != 0);
 }
 
-/* Runs both; each succeeds, or, where a signal is given, the first one is killed by that. */
-static inline void in_two_processes(void (*exports)(void), void (*imports)(void), int killed_by) {
+/* Who of both is killed, in the middle of its work. */
+enum killed { NOBODY = -1, THE_EXPORTER, THE_IMPORTER };
+
+/* Runs both; each succeeds, but for the one that is killed: it does that itself, by SIGKILL. */
+static inline void in_two_processes(void (*exports)(void), void (*imports)(void), enum killed killed) {
   int sockets[2], status = 0, i;
   pid_t both[2];
   CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
@@ -106,7 +109,7 @@ static inline void in_two_processes(void (*exports)(void), void (*imports)(void)
   /* The importer first: the exporter, once it has ended, stays as a zombie until then. */
   for (i = 1; i >= 0; i--) {
     CHECK(waitpid(both[i], &status, 0) == both[i]);
-    if (i == 0 && killed_by != 0) CHECK(WIFSIGNALED(status) && WTERMSIG(status) == killed_by);
+    if (i == (int)killed) CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     else CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
 }

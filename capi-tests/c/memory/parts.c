@@ -353,20 +353,22 @@ static void exports_and_stays(void) {
   send_parts(&parts);
   close_all(parts.files);
   CHECK(receive_message(NULL, 0) == -2);
-  CHECK(byte_of(buffer, 0) == 1);
+  CHECK(byte_of(buffer, 0) == 77 && byte_of(buffer, 1) == 1);
   CHECK_OK(cushim_buffer_destroy(buffer));
   CHECK_OK(cushim_resource_destroy(space));
   close_objects(&all);
 }
 
-static void imports_and_ends(void) {
+static void imports_and_is_killed(void) {
   cushim_buffer buffer = NULL;
   struct parts parts;
   all = open_objects();
   receive_parts(&parts);
   CHECK_OK(import_all(space_of(NULL), &parts, &buffer));
+  CHECK_OK(fill_buffer(all.stream, buffer, 0, 77, 1));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
   fflush(NULL);
-  _exit(check_failures != 0); /* with everything that it has */
+  if (check_failures == 0) raise(SIGKILL); /* with everything that it has */
 }
 
 /* Whether the driver has virtual memory: asked in a process of its own. */
@@ -405,8 +407,8 @@ int main(void) {
     without_driver();
     return check_done();
   }
-  in_two_processes(exports, imports, 0);
-  in_two_processes(exports_and_is_killed, imports_and_stays, SIGKILL);
-  in_two_processes(exports_and_stays, imports_and_ends, 0);
+  in_two_processes(exports, imports, NOBODY);
+  in_two_processes(exports_and_is_killed, imports_and_stays, THE_EXPORTER);
+  in_two_processes(exports_and_stays, imports_and_is_killed, THE_IMPORTER);
   return check_done();
 }

@@ -169,7 +169,7 @@ static int shares_pages(void) {
 int main(void) {
   check_begin();
   if (answers(lacks_devices)) return check_done();
-  if (answers(shares_pages)) in_two_processes(exports, imports, 0);
+  if (answers(shares_pages)) in_two_processes(exports, imports, NOBODY);
   alone();
   return check_done();
 }

@@ -516,6 +516,71 @@ static void imports_and_stays(void) {
   close_objects(&all);
 }
 
+/* The importer is killed with an event, memory of a pool and memory of a device; the exporter goes on with all three. */
+
+static void exports_and_stays(void) {
+  cushim_resource pool, device_memory = NULL;
+  cushim_buffer buffer, plain;
+  cushim_event event;
+  descriptor handle, contents, memory, mark;
+  int32_t file = -1;
+  all = open_objects();
+  pool = pool_of(FILES);
+  buffer = buffer_of(pool, SMALL, 5);
+  CHECK_OK(cushim_resource_create_device(all.context, &device_memory));
+  plain = buffer_of(device_memory, WHOLE, 6);
+  event = new_event(all.context, CUSHIM_EVENT_INTERPROCESS);
+  CHECK_OK(cushim_resource_export(pool, handle.bytes, SIZE, &file));
+  CHECK_OK(cushim_buffer_export(buffer, contents.bytes, SIZE));
+  CHECK_OK(cushim_buffer_export(plain, memory.bytes, SIZE));
+  CHECK_OK(cushim_event_export(event, mark.bytes, SIZE));
+  close_gate();
+  CHECK_OK(cushim_event_record(event, all.stream));
+  send_descriptor(&handle, file);
+  send_descriptor(&contents, -1);
+  send_descriptor(&memory, -1);
+  send_descriptor(&mark, -1);
+  CHECK(receive_message(NULL, 0) == -2);
+  CHECK(!is_done(event));
+  open_gate();
+  CHECK_OK(cushim_event_synchronize(event));
+  CHECK(byte_of(buffer, 0) == 77 && byte_of(buffer, 1) == 5);
+  CHECK(byte_of(plain, 0) == 78 && byte_of(plain, 1) == 6);
+  CHECK_OK(cushim_event_record(event, all.stream));
+  CHECK_OK(cushim_event_synchronize(event));
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_OK(cushim_buffer_destroy(plain));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK_OK(cushim_resource_destroy(device_memory));
+  CHECK_OK(cushim_resource_destroy(pool));
+  CHECK(close(file) == 0);
+  close_objects(&all);
+}
+
+static void imports_and_is_killed(void) {
+  cushim_resource pool = NULL;
+  cushim_buffer buffer = NULL, plain = NULL;
+  cushim_event event = NULL;
+  descriptor handle, contents, memory, mark;
+  int file;
+  all = open_objects();
+  file = receive_descriptor(&handle);
+  receive_descriptor(&contents);
+  receive_descriptor(&memory);
+  receive_descriptor(&mark);
+  CHECK_OK(import_pool(&handle, file, &pool));
+  CHECK_OK(import_buffer(pool, &contents, &buffer));
+  CHECK_OK(cushim_buffer_open(all.context, all.stream, memory.bytes, SIZE, &plain));
+  CHECK_OK(cushim_event_import(all.context, mark.bytes, SIZE, &event));
+  CHECK_OK(fill_buffer(all.stream, buffer, 0, 77, 1));
+  CHECK_OK(fill_buffer(all.stream, plain, 0, 78, 1));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK_OK(cushim_stream_wait_event(all.stream, event)); /* in the middle of a wait */
+  fflush(NULL);
+  if (check_failures == 0) raise(SIGKILL);
+}
+
 /* What the driver is: asked in a process of its own. */
 static int is_driver(int (*asked)(cushim_driver driver)) {
   int status = 0;
@@ -561,12 +626,13 @@ int main(void) {
     without_driver();
     return check_done();
   }
-  in_two_processes(exports_events, imports_events, 0);
-  in_two_processes(exports_pools, imports_pools, 0);
-  if (is_driver(is_software)) in_two_processes(exports_once, imports_and_resets, 0);
-  in_two_processes(exports_memory, imports_memory, 0);
-  in_two_processes(exports_and_ends, imports_and_stays, 0);
+  in_two_processes(exports_events, imports_events, NOBODY);
+  in_two_processes(exports_pools, imports_pools, NOBODY);
+  if (is_driver(is_software)) in_two_processes(exports_once, imports_and_resets, NOBODY);
+  in_two_processes(exports_memory, imports_memory, NOBODY);
+  in_two_processes(exports_and_ends, imports_and_stays, NOBODY);
+  in_two_processes(exports_and_stays, imports_and_is_killed, THE_IMPORTER);
   is_killed = 1;
-  in_two_processes(exports_and_ends, imports_and_stays, SIGKILL);
+  in_two_processes(exports_and_ends, imports_and_stays, THE_EXPORTER);
   return check_done();
 }

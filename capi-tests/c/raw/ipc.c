@@ -352,11 +352,11 @@ static void imports_and_stays(void) {
 
 int main(void) {
   check_begin();
-  in_two_processes(exports_memory, imports_memory, 0);
-  in_two_processes(exports_event, imports_event, 0);
-  in_two_processes(exports_pool, imports_pool, 0);
-  in_two_processes(exports_and_ends, imports_and_stays, 0);
+  in_two_processes(exports_memory, imports_memory, NOBODY);
+  in_two_processes(exports_event, imports_event, NOBODY);
+  in_two_processes(exports_pool, imports_pool, NOBODY);
+  in_two_processes(exports_and_ends, imports_and_stays, NOBODY);
   is_killed = 1;
-  in_two_processes(exports_and_ends, imports_and_stays, SIGKILL);
+  in_two_processes(exports_and_ends, imports_and_stays, THE_EXPORTER);
   return check_done();
 }

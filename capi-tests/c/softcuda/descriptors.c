@@ -144,6 +144,6 @@ static void imports(void) {
 
 int main(void) {
   check_begin();
-  in_two_processes(exports, imports, 0);
+  in_two_processes(exports, imports, NOBODY);
   return check_done();
 }
