@@ -7,7 +7,7 @@
 use crate::context::Context;
 use crate::graph::definition::{State, Tree};
 use crate::graph::state::note;
-use crate::memory::Buffer;
+use crate::memory::BufferObject;
 use crate::object::error::{Error, Status, Subject};
 use crate::op::attachment::{Attachment, Version};
 use crate::op::node::{Hold, Parameters};
@@ -125,7 +125,7 @@ impl Held {
         object: &dyn Subject,
     ) -> Result<(), Error> {
         let unusable = |hold: &Hold| {
-            let buffer = hold.downcast_ref::<Buffer>()?;
+            let buffer = hold.downcast_ref::<BufferObject>()?;
             buffer.why_unusable().map(|why| format!("{object} uses {buffer}, which {why}"))
         };
         let inherited = || self.inherited.iter().find_map(|version| version.find(unusable));

@@ -213,7 +213,7 @@ impl BufferObject {
 
     /// Why its memory cannot be used now, as a sentence goes on after its name; `None` if it can.
     #[cold]
-    fn why_unusable(&self) -> Option<String> {
+    pub(crate) fn why_unusable(&self) -> Option<String> {
         match self.home() {
             Home::Graphics(mapping) => mapping
                 .is_over()
