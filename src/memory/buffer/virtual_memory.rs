@@ -151,12 +151,6 @@ impl Buffer {
         self.0.is_asleep()
     }
 
-    /// Why its memory cannot be used now, as a sentence goes on after its name; `None` if it can.
-    #[cold]
-    pub(crate) fn why_unusable(&self) -> Option<String> {
-        self.0.why_unusable()
-    }
-
     /// Refuses to use what sleeps, or was unmapped.
     #[cold]
     pub(crate) fn refuse_asleep(&self) -> Result<(), Error> {
