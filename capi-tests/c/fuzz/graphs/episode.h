@@ -79,9 +79,10 @@ static void forget_pointer(uint64_t pointer) {
   if (graph_pointers_old > graph_pointer_count) graph_pointers_old = graph_pointer_count;
 }
 
-/* New memory can have an address that a graph had which is gone: by that it is not the program's to free. An arena does not tell its own. */
+/* New memory can have an address that a graph had which is gone: by that it is not the program's to free. An arena does not tell its own. One
+ * more reference is no new memory: its buffer may be a graph's which is gone, and the address the program's own by now. */
 static void forget_address_of(const struct call *call, enum fuzz_kind kind, uint64_t handle) {
-  if (kind == FUZZ_buffer) forget_pointer(cushim_buffer_pointer((cushim_buffer)(uintptr_t)handle));
+  if (kind == FUZZ_buffer && !is_named(call, "cushim_buffer_ref")) forget_pointer(cushim_buffer_pointer((cushim_buffer)(uintptr_t)handle));
   if (is_named(call, "cushim_resource_create_arena")) graph_pointers_old = graph_pointer_count;
 }
 
