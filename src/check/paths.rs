@@ -73,7 +73,8 @@ impl GraphOrder {
     /// graph that is too large, or has a cycle.
     pub(crate) fn add_graph(&mut self, graph: u32, nodes: usize, edges: &[(u32, u32)]) -> Option<Vec<u32>> {
         if nodes > MOST_NODES {
-            log::info!(target: "cushim", "{}: a graph of {nodes} nodes is too large for CUSHIM_CHECK=order", self.name);
+            let refusal = "is too large for CUSHIM_CHECK=order";
+            self.reports.push(format!("{}: a graph of {nodes} nodes {refusal}, which looks at {MOST_NODES}", self.name));
             return None;
         }
         let (mut after, mut missing) = (vec![Vec::new(); nodes], vec![0_u32; nodes]);
@@ -133,7 +134,7 @@ impl GraphOrder {
         }
     }
 
-    /// Logs what was found.
+    /// Logs what was found; no lock may be held, for what logs is the program's.
     pub(crate) fn tell(self) {
         tell(self.reports);
     }

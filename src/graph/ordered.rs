@@ -6,19 +6,17 @@ use super::read;
 use crate::check::{Deeds, GraphOrder, Place};
 use std::collections::HashMap;
 
-/// Names them in the log, if somebody wants to know. Of what the driver does not tell nothing is said.
+/// They, if somebody wants to know; to be told once nobody's lock is held. Of what the driver does not tell nothing is said.
 #[inline]
-pub(super) fn tell(tree: &Tree, state: &State) {
-    if tree.driver().checks_order() {
-        tell_each(tree, state);
-    }
+pub(super) fn look(tree: &Tree, state: &State) -> Option<GraphOrder> {
+    tree.driver().checks_order().then(|| look_at_all(tree, state))
 }
 
 #[cold]
-fn tell_each(tree: &Tree, state: &State) {
+fn look_at_all(tree: &Tree, state: &State) -> GraphOrder {
     let mut order = GraphOrder::new(tree.root().to_string());
     add_graph(&mut order, tree, state, GraphId::ROOT, &[]);
-    order.tell();
+    order
 }
 
 /// Adds the nodes of a graph, each after those before it, and after each node those of the graphs in it.

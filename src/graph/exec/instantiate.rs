@@ -2,6 +2,7 @@
 
 use super::held::Held;
 use super::{Exec, NOT_CAPTURED, blamed};
+use crate::check::GraphOrder;
 use crate::driver::Version;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::sys;
@@ -208,9 +209,7 @@ impl Graph {
         let has_limits = state.allocating > 0
             || state.has_conditions()
             || made.is_err() && updatable::find(tree, &state).is_some();
-        if made.is_ok() {
-            ordered::tell(tree, &state);
-        }
+        let order = if made.is_ok() { ordered::look(tree, &state) } else { None };
         state.execs.retain(|exec| exec.strong_count() > 0);
         let live = if has_limits { state.execs.len() } else { 0 };
         let held = Held::of(tree, &state, given);
@@ -219,6 +218,7 @@ impl Graph {
             state.execs.push(Arc::downgrade(&instance));
         }
         drop(state);
+        order.into_iter().for_each(GraphOrder::tell);
         report(tree.driver(), taken_back.map_err(failed));
         let raw = made.map_err(|refused| {
             let failure = failed(refused.error);

@@ -264,11 +264,22 @@ impl Exec {
     pub unsafe fn launch(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
         let _current = stream.enter_uncaptured(NOT_CAPTURED)?;
-        let mut state = self.0.state.lock();
-        let deeds = match state.watched.is_some() {
-            true => self.check_watched(&state, stream)?,
-            false => None,
-        };
+        let state = self.0.state.lock();
+        // SAFETY: as the caller vouches.
+        unsafe {
+            match state.watched.is_some() {
+                true => self.launch_watched(state, stream),
+                false => self.launch_locked(state, stream),
+            }
+        }
+    }
+
+    /// Launches it, and lets go of the lock.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
+    #[inline(always)]
+    unsafe fn launch_locked(&self, mut state: MutexGuard<'_, State>, stream: &Stream) -> Result<(), Error> {
         self.check_used(&mut state)?;
         let mut before = None;
         let launched = {
@@ -314,9 +325,6 @@ impl Exec {
         };
         drop(state);
         drop(before); // outside of the lock
-        if let (Some(deeds), Ok(())) = (deeds, &launched) {
-            self.tell_launched(deeds);
-        }
         launched.map_err(|error| self.refused_launch(error, stream))
     }
 

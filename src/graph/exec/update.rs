@@ -3,6 +3,7 @@
 use super::held::Held;
 use super::pairing::{self, Source};
 use super::{Exec, blamed};
+use crate::check::GraphOrder;
 use crate::driver::sys;
 use crate::graph::contents::Contents;
 use crate::graph::definition::{self, Tree};
@@ -180,7 +181,7 @@ impl Exec {
             );
             return Err(UpdateFailure { error, reason, node, other });
         }
-        ordered::tell(tree, &source);
+        let order = ordered::look(tree, &source);
         let held = Held::of(tree, &source, given);
         let there = source.contents.clone();
         let (contents, untold) = match self.taken_over(&state.contents, tree, source) {
@@ -194,6 +195,7 @@ impl Exec {
         state.was_updated(held, contents, untold);
         self.watch_all(&mut state);
         drop(state);
+        order.into_iter().for_each(GraphOrder::tell);
         report(tree.driver(), taken_back.map_err(|error| tree.failed(error, graph.object.as_ref())));
         Ok(())
     }

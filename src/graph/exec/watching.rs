@@ -2,12 +2,14 @@
 
 use super::watched::{Watch, Watched};
 use super::{Exec, State};
-use crate::check::{self, Deeds, LookedUp, Who};
+use crate::check::{self, Deeds, LookedUp};
 use crate::driver::calls::graph::exec::RawExec;
 use crate::graph::definition::{self};
 use crate::graph::ids::NodeId;
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
+use parking_lot::MutexGuard;
+use std::sync::Arc;
 
 impl Exec {
     /// Asks for the memory of these nodes, if anybody wants to know.
@@ -59,19 +61,28 @@ impl Exec {
         self.watch(state, &tree, nodes.into_iter());
     }
 
-    /// Refuses a launch that would use memory which is not there any more, or out of the kernel's reach. Answers with what the launch does, if
-    /// somebody wants to know what nothing orders.
+    /// Launches it, unless that would use memory which is not there any more, or out of the kernel's reach; says what the launch did, if somebody
+    /// wants to know what nothing orders.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
     #[cold]
-    pub(super) fn check_watched(
+    pub(super) unsafe fn launch_watched(
         &self,
-        state: &State,
+        state: MutexGuard<'_, State>,
         stream: &Stream,
-    ) -> Result<Option<(Who, LookedUp)>, Error> {
+    ) -> Result<(), Error> {
         if let Some(watched) = state.watched.as_ref().filter(|watched| watched.is_refusing) {
-            self.check_there(state, watched)?;
+            self.check_there(&state, watched)?;
         }
         // The stream is asked before the launch: others may capture it afterwards, and asking would invalidate that.
-        Ok(self.driver().checks_order().then(|| (stream.who(), self.deeds(state))))
+        let told = self.driver().checks_order().then(|| (stream.who(), self.deeds(&state)));
+        // SAFETY: as the caller vouches.
+        unsafe { self.launch_locked(state, stream) }?;
+        if let Some((who, deeds)) = told {
+            check::launched(who, Arc::as_ptr(&self.0).addr(), deeds);
+        }
+        Ok(())
     }
 
     fn check_there(&self, state: &State, watched: &Watched) -> Result<(), Error> {
@@ -108,13 +119,6 @@ impl Exec {
             }
         }
         deeds.look_up(self.driver())
-    }
-
-    /// A launch has done this.
-    #[cold]
-    pub(super) fn tell_launched(&self, (who, deeds): (Who, LookedUp)) {
-        let exec = std::sync::Arc::as_ptr(&self.0).addr();
-        check::launched(who, exec, deeds);
     }
 
     /// Whether the node takes part in launches, as far as the driver can be asked: not if the definition has no nodes any more.
