@@ -74,7 +74,10 @@ impl GraphOrder {
     pub(crate) fn add_graph(&mut self, graph: u32, nodes: usize, edges: &[(u32, u32)]) -> Option<Vec<u32>> {
         if nodes > MOST_NODES {
             let refusal = "is too large for CUSHIM_CHECK=order";
-            self.reports.push(format!("{}: a graph of {nodes} nodes {refusal}, which looks at {MOST_NODES}", self.name));
+            self.reports.push(format!(
+                "{}: a graph of {nodes} nodes {refusal}, which looks at {MOST_NODES}",
+                self.name
+            ));
             return None;
         }
         let (mut after, mut missing) = (vec![Vec::new(); nodes], vec![0_u32; nodes]);

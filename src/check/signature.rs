@@ -182,7 +182,8 @@ mod tests {
     #[test]
     fn names_that_nobody_wrote_end() {
         let deep = format!("_Z1f{}Kf", "P".repeat(100_000));
-        for name in [&deep, "_Z18446744073709551615f", "_Z1fILi", "_ZN", "_Z1fS", "_Z1fSé_", "_Zé", "_Z1fTé"] {
+        for name in [&deep, "_Z18446744073709551615f", "_Z1fILi", "_ZN", "_Z1fS", "_Z1fSé_", "_Zé", "_Z1fTé"]
+        {
             assert!(!reads_only(name, 0), "{}", &name[..8.min(name.len())]);
         }
     }

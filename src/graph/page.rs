@@ -237,12 +237,17 @@ impl Operands {
 
     #[inline]
     fn named_again(&mut self, hold: &Hold) -> Option<u32> {
-        let all = &self.all;
-        let is_it = |at: &usize| all.get(self.recent[*at] as usize).is_some_and(|operand| operand.is(hold));
-        let at = (0..RECENT).find(is_it)?;
-        self.recent.swap(0, at);
-        self.all[self.recent[0] as usize].count += 1;
-        Some(self.recent[0])
+        for at in 0..RECENT {
+            let named = self.recent[at];
+            if let Some(operand) = self.all.get_mut(named as usize)
+                && operand.is(hold)
+            {
+                operand.count += 1;
+                self.recent.swap(0, at);
+                return Some(named);
+            }
+        }
+        None
     }
 
     fn add(&mut self, hold: Hold) -> u32 {
