@@ -1,5 +1,6 @@
 //! `cp.async.bulk` without tensors: between global and shared memory.
 
+use super::bulk_operands::{SPACES, size_of, without_policy};
 use super::bulk_reduce;
 use super::emit::{NIL, op};
 use super::lowering::Lowering;
@@ -8,12 +9,10 @@ use super::modifiers::Modifiers;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::bulk::{TELLS, TO_MANY, copy_bulk};
-use crate::ptx::exec::core::{Handler, Op, Reg};
+use crate::ptx::exec::core::{Handler, Op};
 use crate::ptx::exec::space::{Global, Shared};
 use crate::ptx::types::Type;
-use Type::{B16, B32, B64};
-
-pub(super) const SPACES: [&str; 3] = ["shared::cluster", "shared::cta", "global"];
+use Type::B16;
 
 /// Whether it is one of these instructions.
 pub(super) fn is_one(i: &Instruction<'_>) -> bool {
@@ -109,33 +108,4 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
     let extra = u32::from(tells) * TELLS + u32::from(to_many) * TO_MANY;
     l.emit(Op { c, extra, imm: mask.0.into(), ..op(run, d, a, b) });
     Ok(())
-}
-
-/// The operands without that of a cache's policy, which is looked at and left out. The bits of blocks stand before it, byte masks after it.
-pub(super) fn without_policy<'i, 'a>(
-    l: &mut Lowering<'a, '_>,
-    i: &'i Instruction<'a>,
-    m: &mut Modifiers<'a>,
-) -> Result<&'i [Operand<'a>], JitError> {
-    if !m.take("L2::cache_hint") {
-        return Ok(&i.operands);
-    }
-    let Some((policy, others)) = i.operands.split_last() else {
-        return Err(m.invalid("a policy is wanted"));
-    };
-    l.source(policy, B64)?;
-    Ok(others)
-}
-
-pub(super) fn size_of<'a>(
-    l: &mut Lowering<'a, '_>,
-    operand: &Operand<'a>,
-    m: &Modifiers<'a>,
-) -> Result<Reg, JitError> {
-    match operand {
-        Operand::Integer(size) if !size.is_multiple_of(16) => {
-            Err(m.invalid(&format!("a bulk copy has a multiple of 16 bytes, not {}", *size as i64)))
-        }
-        _ => l.source(operand, B32),
-    }
 }

@@ -1,7 +1,7 @@
 //! `cp.reduce.async.bulk` without tensors: of shared memory, into that of the cluster or into global memory.
 
 use super::atomic::update;
-use super::bulk::{SPACES, size_of, without_policy};
+use super::bulk_operands::{SPACES, size_of, without_policy};
 use super::emit::{NIL, op};
 use super::lowering::Lowering;
 use super::memory::Space;

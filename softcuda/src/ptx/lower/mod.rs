@@ -7,6 +7,7 @@ mod arithmetic;
 mod atomic;
 mod bits;
 mod bulk;
+mod bulk_operands;
 mod bulk_reduce;
 mod call;
 mod carry;
