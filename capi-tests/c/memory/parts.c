@@ -371,15 +371,6 @@ static void imports_and_is_killed(void) {
   if (check_failures == 0) raise(SIGKILL); /* with everything that it has */
 }
 
-/* Whether the driver has virtual memory: asked in a process of its own. */
-static int has_none(void) {
-  int status = 0;
-  const pid_t child = fork();
-  if (child == 0) _exit(is_none(open_driver()) ? 7 : 0);
-  CHECK(child > 0 && waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 7;
-}
-
 /* The driver is asked for before a descriptor is read. */
 static void without_driver(void) {
   struct parts parts;
@@ -403,7 +394,7 @@ static void without_driver(void) {
 
 int main(void) {
   check_begin();
-  if (has_none()) {
+  if (answers(is_none)) {
     without_driver();
     return check_done();
   }

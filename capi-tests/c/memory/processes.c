@@ -581,15 +581,6 @@ static void imports_and_is_killed(void) {
   if (check_failures == 0) raise(SIGKILL);
 }
 
-/* What the driver is: asked in a process of its own. */
-static int is_driver(int (*asked)(cushim_driver driver)) {
-  int status = 0;
-  const pid_t child = fork();
-  if (child == 0) _exit(asked(open_driver()) ? 7 : 0);
-  CHECK(child > 0 && waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 7;
-}
-
 /* The driver is asked for before a descriptor is read. */
 static void without_driver(void) {
   unsigned char bytes[SIZE] = {0};
@@ -622,13 +613,13 @@ static void without_driver(void) {
 
 int main(void) {
   check_begin();
-  if (is_driver(is_none)) {
+  if (answers(is_none)) {
     without_driver();
     return check_done();
   }
   in_two_processes(exports_events, imports_events, NOBODY);
   in_two_processes(exports_pools, imports_pools, NOBODY);
-  if (is_driver(is_software)) in_two_processes(exports_once, imports_and_resets, NOBODY);
+  if (answers(is_software)) in_two_processes(exports_once, imports_and_resets, NOBODY);
   in_two_processes(exports_memory, imports_memory, NOBODY);
   in_two_processes(exports_and_ends, imports_and_stays, NOBODY);
   in_two_processes(exports_and_stays, imports_and_is_killed, THE_IMPORTER);
