@@ -602,6 +602,54 @@ static void as_a_number(void) {
   }
 }
 
+/*
+ * An exec whose launch is in flight is destroyed at once, in a stream that only the library reaches and in one that others do, and what it
+ * keeps goes when the launch is done. The driver's own waits for the launch: it is destroyed then, and the next exec of the graph made behind
+ * that.
+ */
+static void destroyed_in_flight(int is_shared) {
+  cushim_stream gate = new_stream(all.context), stream = is_shared ? gate : new_stream(all.context);
+  cushim_event opened = new_event(all.context, 0);
+  cushim_graph graph = new_graph(), body = NULL;
+  cushim_condition condition = new_condition(graph, 1);
+  cushim_exec exec = NULL;
+  struct busy busy;
+  int32_t ready = 1;
+  add_conditional(graph, NULL, condition, CUSHIM_CONDITIONAL_IF, 1, &body);
+  add_append(body, NULL, 0, 7);
+  clear_memory();
+  exec = new_exec(graph);
+  busy_begin(&busy, all.driver, gate);
+  if (!is_shared) {
+    CHECK_OK(cushim_event_record(opened, gate));
+    CHECK_OK(cushim_stream_wait_event(stream, opened));
+  }
+  CHECK_OK(cushim_exec_launch(exec, stream));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_stream_query(stream, &ready));
+  CHECK(!ready);
+  busy_end(&busy);
+  exec = new_exec(graph);
+  CHECK_OK(cushim_stream_query(stream, &ready));
+  CHECK(ready);
+  CHECK(number_at(memory) == 7);
+  CHECK(result_of_exec(exec) == 7);
+  CHECK_OK(cushim_exec_destroy(exec));
+  /* What it was made of is gone when it goes. */
+  exec = new_exec(graph);
+  busy_begin(&busy, all.driver, gate);
+  CHECK_OK(cushim_exec_launch(exec, gate));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_stream_query(gate, &ready));
+  CHECK(!ready);
+  busy_end(&busy);
+  CHECK_OK(cushim_stream_synchronize(gate));
+  CHECK_OK(cushim_event_destroy(opened));
+  if (!is_shared) CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_stream_destroy(gate));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -628,6 +676,8 @@ int main(void) {
       kept_by_a_body();
       bound_to_what_is_around();
       as_a_number();
+      destroyed_in_flight(0);
+      destroyed_in_flight(1);
       close_conditions();
     }
   }

@@ -206,10 +206,12 @@ pub unsafe extern "C" fn cushim_exec_ref(exec: cushim_exec, reference: *mut cush
 
 /// Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
 /// launch that is not done goes on, and what it uses is released when it is done: when the stream of the last launch
-/// has passed the work that is in it now. Streams and threads may end before. Driver 580 waits for the launch here if
-/// the exec has conditional nodes, and lets no other call of the context return meanwhile; it also waits for an
-/// upload. A loop (`CUSHIM_CONDITIONAL_WHILE`) can fail by that: in 16 of 36 runs on a busy H200 its launch ended with
-/// `CUDA_ERROR_LAUNCH_FAILED` (719), and with it the context. So wait for the launches of such an exec before.
+/// has passed the work that is in it now. Streams and threads may end before. Driver 580 waits here for an upload.
+///
+/// With conditional nodes the driver's exec, too, is destroyed when the launch is done, and `cushim_exec_create` for the
+/// same graph waits for that: driver 580 would wait in the destroy, let no other call of the context return meanwhile,
+/// and fail loops by it (`CUDA_ERROR_LAUNCH_FAILED`, 719, in 16 of 36 runs on a busy H200), which loses the context.
+/// Where others launch such an exec (`CUSHIM_EXEC_NATIVE_LAUNCHES`), wait for their launches before.
 ///
 /// @param[in, ended, nullable] exec The exec.
 /// @driver any

@@ -67,7 +67,7 @@ impl Exec {
         let before = self.take_over_child(&mut state, &mut trees, id, graph);
         drop(trees);
         let keeps = objects(&state.contents, &state.untold).next().is_some();
-        state.keeps |= keeps;
+        state.keeps |= keeps || state.held.has_conditional();
         state.retire_all(before);
         self.watch_all(&mut state);
         drop(state);

@@ -10,7 +10,7 @@ use crate::graph::state::note;
 use crate::memory::BufferObject;
 use crate::object::error::{Error, Status, Subject};
 use crate::op::attachment::{Attachment, Version};
-use crate::op::node::{Hold, Parameters};
+use crate::op::node::{Hold, NodeType, Parameters};
 use std::any::Any;
 
 /// What an instance holds.
@@ -24,6 +24,8 @@ pub(super) struct Held {
     inherited: Vec<Version>,
     /// What the driver keeps for the instance, where only that knows when the instance is not used.
     given: Vec<Version>,
+    /// Whether it has conditional nodes.
+    conditional: bool,
 }
 
 impl Held {
@@ -31,10 +33,12 @@ impl Held {
     pub(super) fn of(tree: &Tree, state: &State, given: Option<Version>) -> Self {
         let mut contexts = vec![tree.context().clone()];
         state.contexts().iter().for_each(|context| note(&mut contexts, context));
-        let mut held =
-            Self { contexts, used: Vec::new(), inherited: Vec::new(), given: given.into_iter().collect() };
+        let mut held = Self { contexts, given: given.into_iter().collect(), ..Self::default() };
         held.inherited.extend(state.contents.given().filter_map(Attachment::version));
-        state.contents.iter().for_each(|(_, record)| held.uses(&record.parameters));
+        for (_, record) in state.contents.iter() {
+            held.uses(&record.parameters);
+            held.conditional |= matches!(record.parameters, Parameters::Plain(NodeType::Conditional));
+        }
         held
     }
 
@@ -44,6 +48,7 @@ impl Held {
         self.used = other.used;
         self.inherited = other.inherited;
         self.given = other.given;
+        self.conditional |= other.conditional;
     }
 
     /// Has the driver keep something more for the instance, as long as a launch may use it; gives it back if the driver keeps nothing.
@@ -74,8 +79,14 @@ impl Held {
         other.used.iter().for_each(|context| note(&mut self.used, context));
         self.inherited.extend(other.inherited);
         self.given.extend(other.given);
+        self.conditional |= other.conditional;
         self.inherited.retain(Version::is_there);
         self.given.retain(Version::is_there);
+    }
+
+    /// Whether it has conditional nodes.
+    pub(super) fn has_conditional(&self) -> bool {
+        self.conditional
     }
 
     /// A node of the instance runs in this context from now on.

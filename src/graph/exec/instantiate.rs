@@ -11,13 +11,18 @@ use crate::graph::instance::Instance;
 use crate::graph::{
     Graph, GraphKind, Node, conditional, ordered, refusal, relations, restriction, setters, updatable,
 };
+use crate::object::callback;
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use crate::object::setters::setters;
 use crate::op::attachment::Keeper;
 use crate::stream::Stream;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How long it is waited between two looks at whether an instance is gone.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
 /// How to instantiate a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -191,6 +196,7 @@ impl Graph {
             Some(stream) => stream.enter_if_default()?,
             None => None,
         };
+        self.wait_for_ending()?;
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
         tree.check_used(&state, self.object.as_ref())?;
@@ -230,6 +236,16 @@ impl Graph {
             InstantiateFailure { error, reason, node }
         })?;
         Ok(Exec::new(tree, raw, *options, instance, (contents, held), upload.cloned()))
+    }
+
+    /// The driver has one instance at a time of a graph with conditional nodes: waits until the last launch of one that nobody has any more is
+    /// done, and it is gone.
+    fn wait_for_ending(&self) -> Result<(), Error> {
+        let is_ending = |exec: &Weak<Instance>| exec.upgrade().is_some_and(|exec| exec.is_ending());
+        while self.lock()?.execs.iter().any(is_ending) && callback::ask_now() {
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        Ok(())
     }
 
     pub(super) fn check_root(&self) -> Result<(), Error> {

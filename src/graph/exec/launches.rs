@@ -9,6 +9,7 @@ use super::leaving::Leaving;
 use super::retired::{Retired, Wait, note, nothing_runs};
 use crate::context::{Context, OwnEvent};
 use crate::driver::CallError;
+use crate::driver::calls::capture_mode::Relaxed;
 use crate::object::callback::later;
 use crate::object::error::Subject;
 use crate::object::release::leaked;
@@ -223,6 +224,15 @@ impl Launches {
             }
         }
         (waits, has_gone)
+    }
+
+    /// What is waited for until the launches until now are done; nothing if they are, or nobody can tell. To be asked once.
+    pub(super) fn take_pending(&mut self, contexts: &[Context]) -> SmallVec<[Wait; 1]> {
+        let _relaxed = contexts.first().and_then(|context| Relaxed::enter(context.driver().table()));
+        self.marks.iter_mut().for_each(Mark::find_out);
+        let (mut waits, _) = self.take_waits();
+        waits.retain(|wait| !wait.is_over(contexts));
+        waits
     }
 
     /// The instance is gone: lets go of all that it kept, when its launches are done. What nobody can tell of is leaked, counted and logged;

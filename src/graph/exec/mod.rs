@@ -9,6 +9,7 @@
 //! | `pairing` | which node of another definition stands for which of this one |
 //! | `launches` | by what is told when the launches until now are done |
 //! | `leaving`, `retired` | what was kept, and goes when they are done; what is waited for |
+//! | `ending` | the driver's instance goes, with what it holds |
 //! | `watched`, `watching` | whether the memory of nodes is still there, where somebody asked for that check |
 //! | `enabled` | nodes take part in launches, or are passed over |
 //! | `held` | what the driver's instance holds, and what becomes of it when a context is gone |
@@ -16,6 +17,7 @@
 mod child;
 mod derived;
 mod enabled;
+mod ending;
 mod held;
 mod instantiate;
 mod joining;
@@ -39,7 +41,7 @@ use super::contents::Contents;
 use super::definition::Tree;
 use super::ids::GraphId;
 use super::instance::Instance;
-use super::{Graph, Node, relations};
+use super::{Graph, Node};
 use crate::context::Context;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, Driver, sys};
@@ -52,6 +54,7 @@ use crate::object::native;
 use crate::op::node::{Hold, Holds, KeptMemory, Parameters};
 use crate::op::{any_asleep, why_no_values};
 use crate::stream::Stream;
+use ending::Ending;
 use held::Held;
 use launches::Launches;
 use leaving::Leaving;
@@ -88,7 +91,8 @@ struct State {
     /// What is kept for nodes of other graphs, which the instance took over and nobody can tell apart; and of which child graph they took
     /// the place.
     untold: Vec<(GraphId, Contents)>,
-    /// Whether something that launches use is kept here, and not by the driver.
+    /// Whether somebody has to know when launches are done: something that they use is kept here, and not by the driver, or the driver's
+    /// instance goes then.
     keeps: bool,
     held: Held,
     /// Which nodes use what, once somebody asked.
@@ -162,7 +166,7 @@ impl State {
         self.held.update(held);
         self.contents = contents;
         self.untold.extend(untold.map(|untold| (GraphId::ROOT, untold)));
-        self.keeps = objects(&self.contents, &self.untold).next().is_some();
+        self.keeps = self.held.has_conditional() || objects(&self.contents, &self.untold).next().is_some();
         match self.launches.are_by_others() {
             // The driver lets go of it.
             true => callback::later(leaving),
@@ -181,7 +185,7 @@ impl Exec {
         uploaded: Option<Stream>,
     ) -> Self {
         let mut launches = Launches::new(options.is_launched_by_others());
-        let keeps = contents.keeps();
+        let keeps = held.has_conditional() || contents.keeps();
         if let Some(stream) = uploaded {
             launches.may_run_in(&stream, keeps);
         }
@@ -363,7 +367,9 @@ impl Exec {
         self.here(RawExec::flags)
     }
 
-    /// Ends one hold on the instance, and answers for its release if it was the last. A launch in flight goes on.
+    /// Ends one hold on the instance, and answers for its release if it was the last. A launch in flight goes on. With conditional nodes the
+    /// driver's instance goes when that is done, and instantiating the same definition waits for it: driver 580 fails loops whose instance is
+    /// destroyed while they run.
     ///
     /// # Errors
     /// [`Status::IN_CALLBACK`] inside a host function, where the release comes soon afterwards; the driver's.
@@ -503,27 +509,12 @@ impl Drop for ExecObject {
         let Some(raw) = state.raw.take() else { return };
         // Where others launch it, the driver knows until when it is used: of what is kept here, too.
         state.leave_to_driver();
-        let held = std::mem::take(&mut state.held);
         let leaving = state.take_kept();
         let launches = std::mem::take(&mut state.launches);
-        let tree = Arc::clone(&self.tree);
-        native::release(self.tree.driver(), self, move |exec| {
-            let contexts = held.contexts().to_vec();
-            let result = if held.is_gone() {
-                let native = raw.handle();
-                log::warn!(target: "cushim", "{exec}: a context of its nodes is gone, so the driver's exec {native:?} and what it has are leaked");
-                held.abandon(tree.context().is_gone() || tree.definition().is_none());
-                Ok(())
-            } else {
-                let relatives = relations::changed();
-                let destroyed = raw.destroy();
-                drop(relatives);
-                tree.context().released(destroyed, exec)
-            };
-            // A launch may be in flight: what was kept for it goes when that is done.
-            launches.end(leaving, &contexts, exec);
-            result
-        });
+        let held = std::mem::take(&mut state.held);
+        let (tree, instance) = (Arc::clone(&self.tree), Arc::clone(&self.instance));
+        let ending = Ending { raw, held, tree, instance };
+        native::release(self.tree.driver(), self, move |exec| ending.end(launches, leaving, exec));
     }
 }
 

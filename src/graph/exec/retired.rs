@@ -13,20 +13,10 @@ pub(super) struct Retired(Together<Leaving>);
 
 impl Retired {
     /// Goes when all of this is done, which the worker asks; `contexts` are all in which something may run.
-    pub(super) fn after(
-        mut waits: SmallVec<[Wait; 1]>,
-        contexts: Vec<Context>,
-        leaving: Leaving,
-    ) -> Arc<Self> {
+    pub(super) fn after(waits: SmallVec<[Wait; 1]>, contexts: Vec<Context>, leaving: Leaving) -> Arc<Self> {
         let retired = Arc::new(Self(Together::of(leaving)));
         let waiting = Arc::clone(&retired);
-        ask_until(move || {
-            waits.retain(|wait| !wait.is_over(&contexts));
-            if waits.is_empty() {
-                waiting.let_go();
-            }
-            waits.is_empty()
-        });
+        when_over(waits, contexts, move || waiting.let_go());
         retired
     }
 
@@ -51,6 +41,24 @@ impl Retired {
     pub(super) fn add(&self, leaving: Leaving) -> Option<Leaving> {
         self.0.add(leaving, Leaving::append)
     }
+}
+
+/// Does this when all of that is done, which the worker asks.
+pub(super) fn when_over(
+    mut waits: SmallVec<[Wait; 1]>,
+    contexts: Vec<Context>,
+    then: impl FnOnce() + Send + 'static,
+) {
+    let mut then = Some(then);
+    ask_until(move || {
+        waits.retain(|wait| !wait.is_over(&contexts));
+        if waits.is_empty()
+            && let Some(then) = then.take()
+        {
+            then();
+        }
+        waits.is_empty()
+    });
 }
 
 /// One of the things that have to be done before.

@@ -52,4 +52,4 @@ pub(crate) use waiting::{abandon, call_waiting, take_back, wait};
 pub use worker::flush as flush_callbacks;
 #[cfg(feature = "capi")]
 pub(crate) use worker::leaked_releases;
-pub(crate) use worker::{Task, allocating, ask_until, hand_over, is_worker, later};
+pub(crate) use worker::{Task, allocating, ask_now, ask_until, hand_over, is_worker, later};

@@ -295,9 +295,9 @@ pub(crate) fn allocating<T>(mut allocate: impl FnMut() -> Result<T, CallError>) 
     }
 }
 
-/// Whether there was anything to ask.
+/// Has the worker ask at once whether what is kept for work under way can go; answers whether there was anything to ask.
 #[cold]
-fn ask_now() -> bool {
+pub(crate) fn ask_now() -> bool {
     let is_asking = !forked() && !IS_WORKER.get() && !handle::holds_releases() && QUEUE.lock().asking;
     is_asking && flush(PATIENCE).is_ok()
 }

@@ -38,19 +38,6 @@ pub(super) const LOOPS: &[Question] = &[
         s.set_word(s.here + COUNT, 3)?;
         run_and_tell(s, graph)
     }),
-    ("WHILE of 20000 rounds in flight: its exec is destroyed, query", |s| {
-        let (graph, count) = (s.graph()?, s.here + COUNT);
-        let condition = s.condition(graph, 1, 1)?;
-        let (_, bodies) = s.branch(graph, &[], s.conditional(condition, WHILE, 1))?;
-        s.node(bodies[0], &[], s.setter(c"countdown", condition, count)?)?;
-        let exec = s.exec(graph)?;
-        s.set_word(count, 20_000)?;
-        let launched = s.launch(exec);
-        // It waits for the launch.
-        let destroyed = call!(s.cu, cuGraphExecDestroy_10000(exec));
-        let query = call!(s.cu, cuStreamQuery_2000(s.stream));
-        Ok(Answer::all([launched, destroyed, query, s.synchronise()]))
-    }),
     ("WHILE, set to 1 before, 3 rounds: noted", |s| {
         let made = set(s, WHILE, 1, (0, 0), 1)?;
         let body = made.bodies[0];
