@@ -7,7 +7,7 @@ use super::launch::Launch;
 use super::scene::Scene;
 use super::work::Work;
 use super::{Asked, Question};
-use crate::driver::{Answer, Given, call};
+use crate::driver::{Answer, Given};
 use cushim::driver::sys::CUDA_MEMSET_NODE_PARAMS_v1;
 
 /// A WHILE that notes 10 as often as it is told, and an exec.
