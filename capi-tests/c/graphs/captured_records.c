@@ -49,8 +49,17 @@ struct scene {
   cushim_exec exec;
 };
 
-/* An exec whose one node has an owner, and a stream that others have, too. */
-static struct scene build(cushim_context context, cushim_stream stream) {
+/* A conditional node, whose body is never run. */
+static void add_never(cushim_graph graph) {
+  cushim_condition condition = NULL;
+  cushim_node node = NULL;
+  cushim_graph body = NULL;
+  CHECK_OK(cushim_condition_create(graph, NULL, &condition));
+  CHECK_OK(cushim_graph_add_conditional(graph, NULL, 0, condition, CUSHIM_CONDITIONAL_IF, 1, &node, &body));
+}
+
+/* An exec one of whose nodes has an owner, and a stream that others have, too. */
+static struct scene build(cushim_context context, cushim_stream stream, int is_conditional) {
   struct scene scene = {NULL, NULL, NULL, NULL};
   const cushim_owner owner = counted(&count);
   cushim_graph graph = NULL;
@@ -58,6 +67,7 @@ static struct scene build(cushim_context context, cushim_stream stream) {
   CHECK_OK(cushim_stream_native(scene.stream, &scene.native));
   CHECK_OK(cushim_graph_create(context, NULL, &graph));
   CHECK_OK(cushim_graph_add_host_function(graph, NULL, 0, no_op, NULL, &owner, &scene.node));
+  if (is_conditional) add_never(graph);
   scene.exec = new_exec(graph);
   CHECK_OK(cushim_graph_destroy(graph));
   return scene;
@@ -79,7 +89,7 @@ static void end_capture(const struct scene *scene) {
 
 /* What is let go of before the capture has ended, or afterwards, stays until an event of a later launch tells. */
 static void set_meanwhile(cushim_context context, cushim_stream stream, int is_second_launch, int is_ended_first) {
-  struct scene scene = build(context, stream);
+  struct scene scene = build(context, stream, 0);
   const int before = released(&count);
   if (is_second_launch) launch(&scene, 0);
   launch(&scene, 1);
@@ -95,8 +105,8 @@ static void set_meanwhile(cushim_context context, cushim_stream stream, int is_s
 }
 
 /* Nobody can tell when the launch of an exec is done that is destroyed then: what it kept is leaked, and counted. */
-static void destroy_meanwhile(cushim_driver driver, cushim_context context, cushim_stream stream) {
-  struct scene scene = build(context, stream);
+static void destroy_meanwhile(cushim_driver driver, cushim_context context, cushim_stream stream, int is_conditional) {
+  struct scene scene = build(context, stream, is_conditional);
   const int before = released(&count);
   uint64_t errors = 0, more = 0;
   CHECK_OK(cushim_driver_get_unreported_errors(driver, &errors));
@@ -126,7 +136,8 @@ int main(void) {
     for (is_ended = 0; is_ended < 2; is_ended++) set_meanwhile(context, stream, is_second, is_ended);
   }
   CHECK_LEAKS_BEGIN();
-  destroy_meanwhile(driver, context, stream);
+  destroy_meanwhile(driver, context, stream, 0);
+  if (version >= 12030) destroy_meanwhile(driver, context, stream, 1);
   CHECK_LEAKS_END();
   CHECK_OK(cushim_stream_destroy(stream));
   CHECK_OK(cushim_context_destroy(context));

@@ -180,9 +180,7 @@ impl Launches {
             None => (false, leaving),
         };
         if !is_over {
-            self.marks.iter_mut().for_each(Mark::find_out);
-            let is_unknown = |mark: &Mark| matches!(mark, Mark::Unknown(context) if !nothing_runs(context));
-            if self.marks.iter().any(is_unknown) {
+            if self.is_any_unknown() {
                 return leaving;
             }
         }
@@ -200,8 +198,14 @@ impl Launches {
         Leaving::default()
     }
 
-    /// What has to be waited for, and whether some of it is known by nothing else from now on: events go with what waits for them, for what
-    /// is recorded again tells of later work.
+    /// Whether nothing tells when one of the launches is done.
+    fn is_any_unknown(&mut self) -> bool {
+        self.marks.iter_mut().for_each(Mark::find_out);
+        self.marks.iter().any(|mark| matches!(mark, Mark::Unknown(context) if !nothing_runs(context)))
+    }
+
+    /// What has to be waited for, where something tells of each launch, and whether some of it is known by nothing else from now on: events go
+    /// with what waits for them, for what is recorded again tells of later work.
     fn take_waits(&mut self) -> (SmallVec<[Wait; 1]>, bool) {
         let (mut waits, mut has_gone) = (SmallVec::new(), false);
         for mark in std::mem::take(&mut self.marks) {
@@ -229,7 +233,9 @@ impl Launches {
     /// What is waited for until the launches until now are done; nothing if they are, or nobody can tell. To be asked once.
     pub(super) fn take_pending(&mut self, contexts: &[Context]) -> SmallVec<[Wait; 1]> {
         let _relaxed = contexts.first().and_then(|context| Relaxed::enter(context.driver().table()));
-        self.marks.iter_mut().for_each(Mark::find_out);
+        if self.is_any_unknown() {
+            return SmallVec::new();
+        }
         let (mut waits, _) = self.take_waits();
         waits.retain(|wait| !wait.is_over(contexts));
         waits
