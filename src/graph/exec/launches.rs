@@ -179,10 +179,8 @@ impl Launches {
             },
             None => (false, leaving),
         };
-        if !is_over {
-            if self.is_any_unknown() {
-                return leaving;
-            }
+        if !is_over && self.is_any_unknown() {
+            return leaving;
         }
         let (waits, has_gone) = if is_over { Default::default() } else { self.take_waits() };
         let retired = if waits.is_empty() {
