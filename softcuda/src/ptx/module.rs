@@ -104,8 +104,8 @@ pub struct Launch<'l> {
     pub grid: [u32; 3],
     /// Threads of a block along each axis; none is 0, and there are at most 1024.
     pub block: [u32; 3],
-    /// Blocks of a cluster along each axis, which divide the grid; `[1, 1, 1]` if nobody asks.
-    pub cluster: [u32; 3],
+    /// Blocks of a cluster along each axis, which divide the grid; `None` if nobody asks for clusters.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
     /// The block of parameters, of `Function::param_bytes`.
@@ -136,7 +136,7 @@ impl<'l> Launch<'l> {
         Self {
             grid: [1; 3],
             block: [1; 3],
-            cluster: [1; 3],
+            cluster: None,
             shared: 0,
             args: &[],
             globals: &[],
@@ -260,10 +260,9 @@ impl Function {
         let threads: u32 = launch.block.iter().product();
         assert!((1..=1024).contains(&threads), "a block has 1 to 1024 threads");
         assert!(launch.grid.iter().all(|&n| n > 0), "a grid has blocks");
+        let cluster = launch.cluster.unwrap_or([1; 3]);
         assert!(
-            (0..3).all(
-                |axis| launch.cluster[axis] > 0 && launch.grid[axis].is_multiple_of(launch.cluster[axis])
-            ),
+            (0..3).all(|axis| cluster[axis] > 0 && launch.grid[axis].is_multiple_of(cluster[axis])),
             "clusters divide the grid"
         );
         assert_eq!(launch.args.len(), self.param_bytes, "the parameters have their size");
@@ -276,7 +275,8 @@ impl Function {
             globals: launch.globals,
             grid: launch.grid,
             block: launch.block,
-            cluster: launch.cluster,
+            cluster,
+            asks_for_clusters: launch.cluster.is_some(),
             dynamic_shared: launch.shared,
             stride: stride.next_multiple_of(16),
             environment: launch.environment,

@@ -37,12 +37,21 @@ again: mbarrier.try_wait.parity.shared.b64 %q, [%bar], 0; @!%q bra again;
 }
 
 fn run(text: &str, source: [u64; 2], before: [u64; 2]) -> Result<[u64; 2], Fault> {
+    run_in(Some([2, 1, 1]), text, source, before)
+}
+
+fn run_in(
+    cluster: Option<[u32; 3]>,
+    text: &str,
+    source: [u64; 2],
+    before: [u64; 2],
+) -> Result<[u64; 2], Fault> {
     let device = Device::default();
     let data = device.upload(&[source, before].concat());
     load(&device, text).run_with(&device, "k", &[Arg::U64(data)], |launch: &mut Launch<'_>| {
-        launch.grid = [2, 1, 1];
+        launch.grid = cluster.unwrap_or([1; 3]);
         launch.block = [1, 1, 1];
-        launch.cluster = [2, 1, 1];
+        launch.cluster = cluster;
     })?;
     Ok(device.read::<u64>(data + 16, 2).try_into().expect("two words"))
 }
@@ -149,6 +158,33 @@ fn addresses_are_of_sixteen_bytes() {
     let wrong = kernel("add.u32", false).replace("[%d+16], [%b]", "[%d+8], [%b]");
     let fault = run(&wrong, [0; 2], [0; 2]).expect_err("a place between pieces");
     assert_eq!(fault.kind, FaultKind::MisalignedAddress, "{fault}");
+}
+
+/// In the block's own shared memory, too.
+#[test]
+fn without_clusters_shared_memory_is_not_reduced() {
+    let own = kernel("add.u32", true)
+        .replace("%b, 1; mapa", "%b, %rank; mapa")
+        .replace("%bar, 1;", "%bar, %rank;")
+        .replace("@%p bra over;", "")
+        .replace("@%p cp", "cp");
+    let got = run_in(Some([1; 3]), &own, [1, 2], [3, 4]).unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(got, [4, 6], "a cluster of one block");
+    let copy = own.replace("cp.reduce", "cp").replace("bytes.add.u32", "bytes");
+    let got = run_in(Some([1; 3]), &copy, [1, 2], [3, 4]).unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(got, [1, 2], "a cluster of one block");
+    for text in [&own, &copy] {
+        let fault = run_in(None, text, [1, 2], [3, 4]).expect_err("a launch without clusters");
+        assert_eq!(fault.kind, FaultKind::IllegalInstruction, "{fault}");
+        assert!(fault.to_string().contains("launched without clusters"), "{fault}");
+    }
+    let never = own
+        .replace("cp.reduce", "@!%q cp.reduce")
+        .replace("mapa", "setp.eq.u32 %q, %rank, %rank; mapa")
+        .replace("[%bar], 16;\nagain", "[%bar], 0;\nagain");
+    let got = run_in(None, &never, [1, 2], [3, 4]).unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(got, [3, 4], "no thread does it");
+    run_in(None, &kernel("add.u32", false), [1, 2], [3, 4]).unwrap_or_else(|fault| panic!("{fault}"));
 }
 
 #[test]

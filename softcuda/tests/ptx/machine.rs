@@ -58,7 +58,7 @@ fn clusters_share_memory() {
         loaded.run_with(&device, "k", &[Arg::U64(out)], |launch: &mut Launch<'_>| {
             launch.grid = [8, 1, 1];
             launch.block = [32, 1, 1];
-            launch.cluster = [cluster, 1, 1];
+            launch.cluster = Some([cluster, 1, 1]);
         })
     };
     run(4).unwrap();

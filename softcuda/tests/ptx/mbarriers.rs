@@ -236,7 +236,7 @@ second:
         .run_with(&device, "k", &[Arg::U64(data), Arg::U64(out)], |launch: &mut Launch<'_>| {
             launch.grid = [4, 1, 1];
             launch.block = [1, 1, 1];
-            launch.cluster = [4, 1, 1];
+            launch.cluster = Some([4, 1, 1]);
         })
         .unwrap_or_else(|fault| panic!("{fault}"));
     let expected: Vec<u32> = (0..4u32)

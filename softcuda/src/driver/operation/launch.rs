@@ -101,7 +101,7 @@ impl Launch {
         let launch = ptx::Launch {
             grid: shape.grid,
             block: shape.block,
-            cluster: shape.cluster.unwrap_or([1; 3]),
+            cluster: shape.cluster,
             shared: shape.shared,
             args: &self.arguments,
             globals: &self.kernel.instance.addresses,

@@ -14,11 +14,25 @@ pub(super) const PIECE: u64 = 16;
 pub(in crate::ptx) const TELLS: u32 = 1;
 /// In `extra`: each block of the cluster whose bit is set in the register `imm` gets the bytes, at the same place, and its barrier knows.
 pub(in crate::ptx) const TO_MANY: u32 = 2;
+/// In `extra`: from the shared memory of a block to that of its cluster.
+pub(in crate::ptx) const WITHIN_CLUSTER: u32 = 4;
 
 /// A piece of the target and one of the source.
 pub(super) type Pair = (*mut u8, *const u8);
 
 impl Core<'_> {
+    /// Ends the kernel if `op` leads from a block to its cluster, and the launch did not ask for clusters: then it is an illegal instruction, even
+    /// where a block would only reach itself (measured).
+    pub(super) fn has_its_cluster(&mut self, op: &Op) -> Result<(), Step> {
+        match self.active().next() {
+            Some(lane) if op.extra & WITHIN_CLUSTER != 0 && !self.job.asks_for_clusters => {
+                let message = "the kernel was launched without clusters".to_owned();
+                Err(self.fail_saying(FaultKind::IllegalInstruction, lane, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Does something with each piece of one lane's bytes.
     ///
     /// # Safety
@@ -78,6 +92,7 @@ impl Core<'_> {
     }
 
     fn copy_bulk<T: Space, A: Address, F: Space, B: Address>(&mut self, op: &Op) -> Result<(), Step> {
+        self.has_its_cluster(op)?;
         let (to, from, size) = (self.get::<A>(op.a), self.get::<B>(op.b), self.get::<u32>(op.c));
         let barriers = if op.extra & TELLS != 0 { self.get::<u32>(op.d) } else { [0; LANES] };
         let blocks = if op.extra & TO_MANY != 0 { self.get::<u16>(Reg(op.imm as u32)) } else { [0; LANES] };

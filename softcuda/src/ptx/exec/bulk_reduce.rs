@@ -11,6 +11,7 @@ use super::space::{Shared, Space};
 impl Core<'_> {
     /// `op.imm` is the `Update`. Where a barrier is told, the elements are those of shared memory.
     fn reduce_bulk<T: Space, A: Address, W: Word>(&mut self, op: &Op) -> Result<(), Step> {
+        self.has_its_cluster(op)?;
         let update = ALL[op.imm as usize];
         let (to, from, size) = (self.get::<A>(op.a), self.get::<u32>(op.b), self.get::<u32>(op.c));
         let is_shared = op.extra & TELLS != 0;

@@ -19,7 +19,9 @@ pub(in crate::ptx) struct Job<'j> {
     pub(in crate::ptx) globals: &'j [u64],
     pub(in crate::ptx) grid: [u32; 3],
     pub(in crate::ptx) block: [u32; 3],
+    /// Blocks of a cluster, which is one block where the launch asks for none.
     pub(in crate::ptx) cluster: [u32; 3],
+    pub(in crate::ptx) asks_for_clusters: bool,
     pub(in crate::ptx) dynamic_shared: u32,
     /// Bytes of local memory per thread.
     pub(in crate::ptx) stride: u32,

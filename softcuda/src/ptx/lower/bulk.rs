@@ -8,7 +8,7 @@ use super::memory::Space;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
-use crate::ptx::exec::bulk::{TELLS, TO_MANY, copy_bulk};
+use crate::ptx::exec::bulk::{TELLS, TO_MANY, WITHIN_CLUSTER, copy_bulk};
 use crate::ptx::exec::core::{Handler, Op};
 use crate::ptx::exec::space::{Global, Shared};
 use crate::ptx::types::Type;
@@ -81,7 +81,8 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
     if to_many && (to, from) != ("shared::cluster", "global") {
         return Err(m.invalid("only a copy from .global to .shared::cluster goes to several blocks"));
     }
-    if from == "shared::cta" && to != "global" && i.modifiers.contains(&"L2::cache_hint") {
+    let within_cluster = (to, from) == ("shared::cluster", "shared::cta");
+    if within_cluster && i.modifiers.contains(&"L2::cache_hint") {
         return Err(m.invalid("a copy within the cluster has no .L2::cache_hint"));
     }
     let operands = without_policy(l, i, m)?;
@@ -105,7 +106,8 @@ fn copy<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>
         Some(blocks) => l.source(blocks, B16)?,
         None => NIL,
     };
-    let extra = u32::from(tells) * TELLS + u32::from(to_many) * TO_MANY;
+    let extra = [(tells, TELLS), (to_many, TO_MANY), (within_cluster, WITHIN_CLUSTER)];
+    let extra = extra.iter().map(|(is, bit)| u32::from(*is) * bit).sum();
     l.emit(Op { c, extra, imm: mask.0.into(), ..op(run, d, a, b) });
     Ok(())
 }

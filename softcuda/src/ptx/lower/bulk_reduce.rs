@@ -9,7 +9,7 @@ use super::modifiers::Modifiers;
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
 use crate::ptx::exec::atomic::Update;
-use crate::ptx::exec::bulk::TELLS;
+use crate::ptx::exec::bulk::{TELLS, WITHIN_CLUSTER};
 use crate::ptx::exec::bulk_reduce::reduce_bulk;
 use crate::ptx::exec::core::{Handler, Op};
 use crate::ptx::exec::space::{Global, Shared};
@@ -59,7 +59,7 @@ pub(super) fn lower<'a>(
         Some(barrier) => l.whole_address(barrier, Space::Shared, m)?,
         None => NIL,
     };
-    let extra = if is_global { 0 } else { TELLS };
+    let extra = if is_global { 0 } else { TELLS | WITHIN_CLUSTER };
     l.emit(Op { c, extra, imm: reduces as i64, ..op(handler(is_global, ty.size()), d, a, b) });
     Ok(())
 }
