@@ -36,8 +36,8 @@ TRITON_LIBCUDA_PATH, TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH, and what be
 
 CUSHIM_SOFTCUDA     in the environment: a libsoftcuda.so, or one in its folder, that is to be used
 
-Exit status: that of COMMAND, and if a signal ended it, this program ends by that signal. 2 wrong usage; 69 softcuda is not there, or the
-system refuses something; 126 COMMAND cannot be run; 127 there is no COMMAND. Of --doctor: 0 softcuda works here; 1 something is in its way.
+Exit status: that of COMMAND, and if a signal ended it, this program ends by that signal, or, as the first process of a container, with 128
+and its number. 2 wrong usage; 69 softcuda is not there, or the system refuses something; 126 COMMAND cannot be run; 127 there is no COMMAND. Of --doctor: 0 softcuda works here; 1 something is in its way.
 ";
 
 /// What the program is to do.

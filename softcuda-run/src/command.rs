@@ -4,7 +4,6 @@ use crate::problem::Problem;
 use crate::setting::Setting;
 use crate::shown;
 use std::ffi::{OsString, c_int};
-use std::io::Error;
 use std::mem::zeroed;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitCode, ExitStatus};
@@ -21,6 +20,9 @@ const HANDED_ON: [c_int; 9] = [
     libc::SIGWINCH,
     libc::SIGCONT,
 ];
+
+/// What a shell adds to the number of a signal.
+const FIRST_OF_SIGNALS: u8 = 128;
 
 /// How the command has ended.
 pub(crate) struct End(ExitStatus);
@@ -106,16 +108,14 @@ fn wait_for_signal(waited: &libc::sigset_t) -> Signal {
 
 impl End {
     /// Ends this program as the command has ended.
-    pub(crate) fn pass_on(self) -> Result<ExitCode, Problem> {
+    pub(crate) fn pass_on(self) -> ExitCode {
         if let Some(code) = self.0.code() {
-            return Ok(ExitCode::from(code as u8));
+            return ExitCode::from(code as u8);
         }
         let signal = self.0.signal().unwrap_or(libc::SIGKILL);
         die_by(signal);
-        Err(Problem::failed(format!(
-            "signal {signal} ended the command, and did not end this program: {}",
-            Error::last_os_error()
-        )))
+        // The first process of a container cannot be ended so; a shell says it by a status.
+        ExitCode::from(FIRST_OF_SIGNALS + signal as u8)
     }
 }
 

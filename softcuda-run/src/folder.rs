@@ -28,7 +28,7 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes the folder, for a version of the driver.
     pub(crate) fn new(libraries: &Libraries, version: &str) -> Result<Self, Problem> {
-        let parent = std::path::absolute(std::env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"));
+        let parent = parent();
         remove_old(&parent);
         let failed =
             |error| Problem::failed(format!("{}: no folder can be made there: {error}", shown(&parent)));
@@ -91,6 +91,14 @@ impl Drop for Folder {
         // What cannot be removed, the next program tries to.
         let _ = std::fs::remove_dir_all(&self.path);
     }
+}
+
+/// Where temporary files go, unless the folder's name has what ends or replaces a part of a list of folders, as the loader reads them.
+fn parent() -> PathBuf {
+    let said = std::path::absolute(std::env::temp_dir()).ok();
+    let can_be_listed =
+        |path: &PathBuf| !path.as_os_str().as_bytes().iter().any(|byte| b":;$".contains(byte));
+    said.filter(can_be_listed).unwrap_or_else(|| PathBuf::from("/tmp"))
 }
 
 /// A folder itself, and no link to one.

@@ -69,12 +69,13 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let settings = setting::of(&arguments.options)?;
     let driver = question::ask(&libraries.core, &settings)
         .map_err(|why| setting::in_words_of_options(why, &arguments.options))?;
+    setting::has_its_checks(&arguments.options)?;
     let signals = command::block_signals();
     let folder = folder::Folder::new(&libraries, &driver.version)?;
     let variables = setting::for_command(settings, &libraries, &driver, &folder);
     let end = command::run(&arguments.command, &variables, &signals)?;
     drop(folder);
-    end.pass_on()
+    Ok(end.pass_on())
 }
 
 /// A text of the system's as people read it.

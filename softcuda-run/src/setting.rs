@@ -26,6 +26,9 @@ impl Setting {
 /// Bytes of memory of a device where nobody says how many: a program that takes all there is for its own would take the machine's.
 pub(crate) const USUAL_MEMORY: u64 = 2 << 30;
 
+/// Where programs are where `PATH` is not set, to the C library.
+pub(crate) const USUAL_PROGRAMS: &str = "/bin:/usr/bin";
+
 /// What the options set.
 pub(crate) fn of(options: &Options) -> Result<Vec<Setting>, Problem> {
     let mut settings = Vec::new();
@@ -73,6 +76,23 @@ fn written(option: &str, file: &OsStr) -> Result<OsString, Problem> {
     let wrong = |error| Problem::usage(format!("{option} {} cannot be written: {error}", shown(file)));
     OpenOptions::new().append(true).create(true).open(file).map_err(wrong)?;
     std::path::absolute(file).map(Into::into).map_err(wrong)
+}
+
+/// Refuses an option that says what becomes of reports where nothing is checked: a run without reports would look like one that was checked.
+pub(crate) fn has_its_checks(options: &Options) -> Result<(), Problem> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if options.check.is_some() || is_set("SOFTCUDA_CHECK") {
+        return Ok(());
+    }
+    let of_reports = [
+        ("--check-log", &options.check_log),
+        ("--check-exit", &options.check_exit),
+        ("--suppress", &options.suppress),
+    ];
+    match of_reports.iter().find(|(_, value)| value.is_some()) {
+        Some((option, _)) => Err(Problem::usage(format!("{option} belongs to --check; see --help"))),
+        None => Ok(()),
+    }
 }
 
 /// What softcuda says of a variable, in the words of the option that has set it.
@@ -124,7 +144,8 @@ pub(crate) fn for_command(
     ]);
     let ptxas = folder.programs().join(crate::ptxas::NAME);
     if ptxas.is_file() {
-        settings.push(Setting::new("PATH", before("PATH", &folder.programs())));
+        let programs = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PROGRAMS.into());
+        settings.push(Setting::new("PATH", with_first(&folder.programs(), &programs)));
         // Triton has one of its own, which it takes unless one of these says otherwise.
         settings.push(Setting::new("TRITON_PTXAS_PATH", &ptxas));
         settings.push(Setting::new("TRITON_PTXAS_BLACKWELL_PATH", &ptxas));
@@ -135,10 +156,15 @@ pub(crate) fn for_command(
     settings
 }
 
-/// A list of files with one more at its beginning. An empty list is none: an empty entry would be the current folder.
+/// The list of files that a variable has, with one more at its beginning.
 fn before(list: &str, file: &Path) -> OsString {
+    with_first(file, &std::env::var_os(list).unwrap_or_default())
+}
+
+/// A list of files with one more at its beginning. An empty list is none: an empty entry would be the current folder.
+fn with_first(file: &Path, others: &OsStr) -> OsString {
     let mut files = file.as_os_str().to_owned();
-    if let Some(others) = std::env::var_os(list).filter(|others| !others.is_empty()) {
+    if !others.is_empty() {
         files.push(":");
         files.push(others);
     }

@@ -5,7 +5,8 @@
 mod common;
 
 use common::{Machine, PROGRAM};
-use std::process::Stdio;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A C program that opens the driver as programs do.
@@ -148,6 +149,9 @@ fn wrong_usage_is_2_and_says_what_is_right() {
         (&["--check-exit=256", "true"], "--check-exit=256 is not a status from 0 to 255"),
         (&["--check-log=/no/such/folder/f", "true"], "--check-log /no/such/folder/f cannot be written"),
         (&["--suppress=/no/such/file", "true"], "--suppress /no/such/file cannot be read"),
+        (&["--check-exit=3", "true"], "--check-exit belongs to --check; see --help"),
+        (&["--check-log=log", "true"], "--check-log belongs to --check; see --help"),
+        (&["--suppress=/dev/null", "true"], "--suppress belongs to --check; see --help"),
         (&["--nonsense", "true"], "there is no option --nonsense; see --help"),
         (&["--memory"], "--memory needs a value"),
         (&[], "there is no COMMAND to run; see --help"),
@@ -208,6 +212,64 @@ fn the_end_of_the_command_is_the_program_s() {
         assert_eq!((output.status, output.signal), (None, Some(signal)), "{output:?}");
     }
     machine.is_empty();
+}
+
+/// A signal that nobody handles does not end the first process of a container.
+#[test]
+#[allow(clippy::print_stderr)] // what was not tried
+fn the_first_process_of_a_container_tells_a_signal_by_its_status() {
+    let machine = Machine::new();
+    let mut command = Command::new("sh");
+    command.args(["-c", "\"$@\"; exit $?", "sh", PROGRAM, "sh", "-c", "kill -SEGV $$"]);
+    command.env("TMPDIR", machine.folder());
+    // SAFETY: the closure makes a system call only: what the shell starts first is the first process of a container.
+    unsafe {
+        command.pre_exec(|| match libc::unshare(libc::CLONE_NEWPID) {
+            0 => Ok(()),
+            _ => match libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWPID) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            },
+        });
+    }
+    match command.output() {
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!((output.status.code(), said.as_ref()), (Some(128 + libc::SIGSEGV), ""));
+        }
+        Err(error) if std::env::var("CUSHIM_REQUIRE").is_err() => {
+            eprintln!("not tried, for this system makes no containers: {error}");
+        }
+        Err(error) => panic!("no container: {error}"),
+    }
+    machine.is_empty();
+}
+
+/// The loader takes a colon for the end of a folder's name, and looks nowhere then.
+#[test]
+fn the_folder_for_temporary_files_may_have_any_name() {
+    let machine = Machine::new();
+    let program = machine.program("asks.c", common::ASKS, &["-ldl"]);
+    for name in ["with space", "with:colon", "with;semicolon", "with${ORIGIN}"] {
+        let folder = machine.path(name);
+        std::fs::create_dir(&folder).expect("it can be made");
+        let mut command = machine.command(&[&program]);
+        command.env("TMPDIR", &folder).env_remove("LD_LIBRARY_PATH");
+        let output = common::output(command);
+        assert!(output.out.starts_with("version 13000\n"), "{name}: {output:?}");
+        std::fs::remove_dir(&folder).expect("nothing is left in it");
+    }
+    machine.is_empty();
+}
+
+/// Then the C library looks in its usual folders.
+#[test]
+fn without_a_path_programs_are_found() {
+    let machine = Machine::new();
+    let mut command = machine.command(&["ls", "/"]);
+    command.env_remove("PATH");
+    let output = common::output(command);
+    assert_eq!(output.status, Some(0), "{output:?}");
 }
 
 #[test]

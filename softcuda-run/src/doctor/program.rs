@@ -3,7 +3,7 @@
 use super::Findings;
 use super::elf::{self, Elf};
 use crate::libraries::Libraries;
-use crate::shown;
+use crate::{setting, shown};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -128,7 +128,7 @@ fn in_path(name: &OsStr) -> Option<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(name)).filter(runs);
     }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::var_os("PATH").unwrap_or_else(|| setting::USUAL_PROGRAMS.into());
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(runs)
 }
 
