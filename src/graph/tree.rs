@@ -20,11 +20,15 @@ use crate::object::native;
 use crate::object::owning::{Ownership, Owning, Taking, twice};
 use crate::object::registry::Registry;
 use parking_lot::{Mutex, MutexGuard};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// How many definitions, and recaptures of definitions, there ever were.
-static MADE: AtomicU64 = AtomicU64::new(1);
+/// How many numbers a thread takes at a time, so that threads which make definitions write nothing that others read.
+const AT_A_TIME: u64 = 256;
+
+/// Up to where numbers of definitions, and recaptures of definitions, were given to threads.
+static GIVEN: AtomicU64 = AtomicU64::new(AT_A_TIME);
 
 /// Definitions by their native graphs, so that one graph is one definition, however often it is wrapped.
 static KNOWN: Registry<Arc<Tree>> = Registry::new();
@@ -102,8 +106,15 @@ impl Tree {
         &self.context
     }
 
+    /// A number that no definition had before, and no recapture of one.
     pub(super) fn new_number() -> u64 {
-        MADE.fetch_add(1, Relaxed)
+        thread_local!(static NEXT: Cell<u64> = const { Cell::new(0) });
+        let number = match NEXT.get() {
+            next if next % AT_A_TIME != 0 => next,
+            _ => GIVEN.fetch_add(AT_A_TIME, Relaxed),
+        };
+        NEXT.set(number + 1);
+        number
     }
 
     /// A number that no other definition of the process has, and no recapture of one.
