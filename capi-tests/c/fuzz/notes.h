@@ -157,6 +157,10 @@ static void note(const struct plan *plan, int object, uint64_t handle) {
   case FUZZ_resource: note_resource(plan, object, handle); break;
   case FUZZ_buffer: note_buffer(plan, object, handle); break;
   case FUZZ_kernel: note_kernel(object, handle); break;
+  case FUZZ_program:
+    /* Linked for the device of a context: code, and nothing of that context. */
+    if (objects[objects[object].parent].kind == FUZZ_context) pass_over_parent(object);
+    break;
   default: break;
   }
 }

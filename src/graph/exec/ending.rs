@@ -7,7 +7,7 @@
 use super::held::Held;
 use super::launches::Launches;
 use super::leaving::Leaving;
-use super::retired::when_over;
+use super::retired::{Wait, when_over};
 use crate::driver::calls::graph::exec::RawExec;
 use crate::graph::definition::Tree;
 use crate::graph::instance::Instance;
@@ -41,6 +41,12 @@ impl Ending {
         if waits.is_empty() {
             let result = self.destroy(exec);
             launches.end(leaving, &contexts, exec);
+            return result;
+        }
+        if waits.iter().any(Wait::is_of_capture) {
+            // Perhaps the caller's: it must not wait for its end in an instantiation.
+            let result = self.destroy(exec);
+            when_over(waits, contexts, move || drop(leaving));
             return result;
         }
         self.instance.ends_later();

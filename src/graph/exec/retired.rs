@@ -84,6 +84,11 @@ impl Wait {
         }
     }
 
+    /// Whether it is not known before a capture has ended.
+    pub(super) fn is_of_capture(&self) -> bool {
+        matches!(self, Self::Stream(_))
+    }
+
     /// Whether it is done. After an error of the device, or a reset, nothing runs any more in that context; in all `contexts` of the
     /// instance it is for the driver to tell.
     pub(super) fn is_over(&mut self, contexts: &[Context]) -> bool {
