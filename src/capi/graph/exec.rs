@@ -209,9 +209,9 @@ pub unsafe extern "C" fn cushim_exec_ref(exec: cushim_exec, reference: *mut cush
 /// has passed the work that is in it now. Streams and threads may end before. Driver 580 waits here for an upload.
 ///
 /// With conditional nodes the driver's exec, too, is destroyed when the launch is done, and `cushim_exec_create` for the
-/// same graph waits for that: driver 580 would wait in the destroy, let no other call of the context return meanwhile,
-/// and fail loops by it (`CUDA_ERROR_LAUNCH_FAILED`, 719, in 16 of 36 runs on a busy H200), which loses the context.
-/// Where others launch such an exec (`CUSHIM_EXEC_NATIVE_LAUNCHES`), wait for their launches before.
+/// same graph waits for that: driver 580 would wait in the destroy, and let no other call of the context return
+/// meanwhile. So it does where others launch such an exec (`CUSHIM_EXEC_NATIVE_LAUNCHES`), and where the stream of the
+/// last launch is captured by now.
 ///
 /// @param[in, ended, nullable] exec The exec.
 /// @driver any

@@ -9,6 +9,7 @@ use crate::driver::sys::{
     CUipcEventHandle, CUipcMemHandle, CUmemPoolPtrExportData,
 };
 use crate::driver::{CallError, Table, call};
+use parking_lot::Mutex;
 use std::ptr::{null_mut, without_provenance_mut};
 
 /// The driver's own bytes.
@@ -95,12 +96,17 @@ pub(crate) fn share_memory(context: &RawContext, pointer: CUdeviceptr) -> Result
     Ok(handle.reserved.map(|byte| byte as u8))
 }
 
+/// One thread at a time opens or closes memory: without that, driver 580 once told a thread that opened what others opened and closed that it was
+/// mapped already (208, on a busy H200; in 2,400 calls of the driver alone it did not repeat).
+static OPENING: Mutex<()> = Mutex::new(());
+
 /// Opens another process's memory in a context.
 ///
 /// # Safety
 /// The bytes are what [`share_memory`] gave in another process: the driver believes them.
 pub(crate) unsafe fn open_memory(context: &RawContext, native: &Native) -> Result<CUdeviceptr, CallError> {
     let handle = CUipcMemHandle { reserved: native.map(|byte| byte as _) };
+    let _alone = OPENING.lock();
     let (mut pointer, flags) = (0, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0 as u32);
     let _current = context.enter()?;
     // SAFETY: writes one pointer; the caller vouches for the bytes.
@@ -113,6 +119,7 @@ pub(crate) unsafe fn open_memory(context: &RawContext, native: &Native) -> Resul
 /// # Safety
 /// It was opened in the context, and nobody uses it any more.
 pub(crate) unsafe fn close_memory(context: &RawContext, pointer: CUdeviceptr) -> Result<(), CallError> {
+    let _alone = OPENING.lock();
     let _current = context.enter()?;
     // SAFETY: as the caller vouches.
     super::gone_at_exit(unsafe { call!(context.table(), cuIpcCloseMemHandle_4010(pointer)) })

@@ -1,8 +1,7 @@
 //! The driver's instance goes, with what it holds.
 //!
 //! It is destroyed inside the destroy, also while a launch of it is in flight, which goes on (measured). One with conditional nodes is not:
-//! driver 580 waits for the launch there, keeps every other call of the context waiting, and loops failed by it, which lost the context (719 in
-//! 16 of 36 runs on a busy H200). Such a one goes when its launches are done.
+//! driver 580 waits for the launch there, and keeps every other call of the context waiting. Such a one goes when its launches are done.
 
 use super::held::Held;
 use super::launches::Launches;

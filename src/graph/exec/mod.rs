@@ -368,8 +368,7 @@ impl Exec {
     }
 
     /// Ends one hold on the instance, and answers for its release if it was the last. A launch in flight goes on. With conditional nodes the
-    /// driver's instance goes when that is done, and instantiating the same definition waits for it: driver 580 fails loops whose instance is
-    /// destroyed while they run.
+    /// driver's instance goes when that is done, and instantiating the same definition waits for it: driver 580 would wait here.
     ///
     /// # Errors
     /// [`Status::IN_CALLBACK`] inside a host function, where the release comes soon afterwards; the driver's.

@@ -7,7 +7,7 @@ use super::launch::Launch;
 use super::scene::Scene;
 use super::work::Work;
 use super::{Asked, Question};
-use crate::driver::{Answer, Given};
+use crate::driver::{Answer, Given, call};
 use cushim::driver::sys::CUDA_MEMSET_NODE_PARAMS_v1;
 
 /// A WHILE that notes 10 as often as it is told, and an exec.
@@ -37,6 +37,19 @@ pub(super) const LOOPS: &[Question] = &[
         let graph = countdown(s, (0, 1))?.graph;
         s.set_word(s.here + COUNT, 3)?;
         run_and_tell(s, graph)
+    }),
+    ("WHILE of 2000 rounds in flight: its exec is destroyed, query", |s| {
+        let (graph, count) = (s.graph()?, s.here + COUNT);
+        let condition = s.condition(graph, 1, 1)?;
+        let (_, bodies) = s.branch(graph, &[], s.conditional(condition, WHILE, 1))?;
+        s.node(bodies[0], &[], s.setter(c"countdown", condition, count)?)?;
+        let exec = s.exec(graph)?;
+        s.set_word(count, 2_000)?;
+        let launched = s.launch(exec);
+        // It waits for the launch.
+        let destroyed = call!(s.cu, cuGraphExecDestroy_10000(exec));
+        let query = call!(s.cu, cuStreamQuery_2000(s.stream));
+        Ok(Answer::all([launched, destroyed, query, s.synchronise()]))
     }),
     ("WHILE, set to 1 before, 3 rounds: noted", |s| {
         let made = set(s, WHILE, 1, (0, 0), 1)?;
