@@ -1,7 +1,7 @@
 //! Kernels whose parameters are types.
 
 use super::element::DeviceCopy;
-use super::memory::{Access, Memory};
+use super::memory::{Access, Memory, Place};
 use super::slice::{DeviceSlice, ManagedSlice, PinnedSlice};
 use super::view::{View, ViewMut};
 use crate::kernel::{Kernel, LaunchConfig};
@@ -266,7 +266,8 @@ impl<P: Parameters> TypedKernel<P> {
         config: &LaunchConfig<'_>,
         arguments: A,
     ) -> Result<(), Error> {
-        arguments.visit(&mut sealed::Visit(&mut |memory, access| memory.begins(stream, access)))?;
+        let place = Place::new(stream);
+        arguments.visit(&mut sealed::Visit(&mut |memory, access| memory.begins(&place, access)))?;
         let mut list = op::Arguments::new();
         arguments.list(&mut list);
         // SAFETY: the arguments have the kernel's types, and stay until this returns, which the driver copies; memory is freed after what

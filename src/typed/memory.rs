@@ -12,6 +12,7 @@ use crate::object::release::leaked;
 use crate::op::Endpoint;
 use crate::stream::{Stream, StreamKind};
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -31,6 +32,33 @@ pub enum Order {
     Recorded,
     /// The program, by events and [`Stream::wait_stream`].
     Explicit,
+}
+
+/// A stream in which work is about to be enqueued. Whether it is captured is asked once, however many slices the work uses.
+pub(super) struct Place<'a> {
+    stream: &'a Stream,
+    is_captured: Cell<Option<bool>>,
+}
+
+impl<'a> Place<'a> {
+    #[inline]
+    pub(super) fn new(stream: &'a Stream) -> Self {
+        Self { stream, is_captured: Cell::new(None) }
+    }
+
+    #[inline]
+    fn may_be_captured(&self) -> bool {
+        self.is_captured.get().unwrap_or_else(|| self.stream.may_be_capturing())
+    }
+
+    fn is_captured(&self) -> Result<bool, Error> {
+        if let Some(is_captured) = self.is_captured.get() {
+            return Ok(is_captured);
+        }
+        let is_captured = self.stream.may_be_capturing() && self.stream.is_capturing()?;
+        self.is_captured.set(Some(is_captured));
+        Ok(is_captured)
+    }
 }
 
 pub(super) struct Memory {
@@ -89,20 +117,21 @@ impl Memory {
         self.buffer().at(offset as u64)
     }
 
-    /// Orders work that is about to be enqueued in the stream after what it has to come after.
+    /// Orders work that is about to be enqueued there after what it has to come after.
     #[inline]
-    pub(super) fn begins(&self, stream: &Stream, access: Access) -> Result<(), Error> {
-        let is_plain = *stream == self.home && !self.away.load(Relaxed);
-        if is_plain && self.host.is_none() && !stream.may_be_capturing() {
+    pub(super) fn begins(&self, place: &Place<'_>, access: Access) -> Result<(), Error> {
+        let is_plain = *place.stream == self.home && !self.away.load(Relaxed);
+        if is_plain && self.host.is_none() && !place.may_be_captured() {
             return Ok(());
         }
-        self.begins_elsewhere(stream, access)
+        self.begins_elsewhere(place, access)
     }
 
     #[inline(never)]
-    fn begins_elsewhere(&self, stream: &Stream, access: Access) -> Result<(), Error> {
+    fn begins_elsewhere(&self, place: &Place<'_>, access: Access) -> Result<(), Error> {
+        let stream = place.stream;
         check_stream(stream)?;
-        if stream.may_be_capturing() && stream.is_capturing()? {
+        if place.is_captured()? {
             // The graph keeps the memory; when it runs, and after what, is said where it is launched.
             return if self.host.is_some() { Err(in_capture(stream)) } else { Ok(()) };
         }

@@ -2,7 +2,7 @@
 
 use super::element::DeviceCopy;
 use super::fill::Fill;
-use super::memory::{Access, Memory};
+use super::memory::{Access, Memory, Place};
 use super::transfer;
 use crate::memory::DevicePointer;
 use crate::object::error::{Error, Status};
@@ -237,7 +237,8 @@ pub(super) fn ordered(
     uses: &[(&Memory, Access)],
     enqueue: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    uses.iter().try_for_each(|(memory, access)| memory.begins(stream, *access))?;
+    let place = Place::new(stream);
+    uses.iter().try_for_each(|(memory, access)| memory.begins(&place, *access))?;
     enqueue()?;
     uses.iter().try_for_each(|(memory, access)| memory.was_used(stream, *access))
 }
