@@ -1,5 +1,22 @@
 //! Buffers and images of OpenGL, which CUDA and OpenGL have in turns.
 //!
+//! ```no_run
+//! use cushim::graphics::{Graphics, GraphicsOptions};
+//! use cushim::{Device, Stream, StreamOptions};
+//!
+//! # let driver = cushim::driver::Driver::open()?;
+//! # let buffer_of_opengl = 1; // from glGenBuffers, with memory by glBufferData
+//! // The OpenGL context is current on this thread.
+//! let context = Device::get(&driver, 0)?.primary_context()?;
+//! let stream = Stream::create(&context, &StreamOptions::default())?;
+//! let graphics = Graphics::of_buffer(&context, buffer_of_opengl, GraphicsOptions::default().write_discard(true))?;
+//! let vertices = graphics.map(&stream)?;
+//! println!("CUDA has {} bytes at {:#x}", vertices.bytes(), vertices.pointer().0);
+//! // ... work in the stream that writes them ...
+//! drop(vertices); // OpenGL has them again, after that work
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | file | concept |
 //! |---|---|
 //! | `options` | how CUDA uses what is registered |
