@@ -160,7 +160,7 @@ fn addresses_are_of_sixteen_bytes() {
     assert_eq!(fault.kind, FaultKind::MisalignedAddress, "{fault}");
 }
 
-/// In the block's own shared memory, too.
+/// In the block's own shared memory, too; `%is_explicit_cluster` tells.
 #[test]
 fn without_clusters_shared_memory_is_not_reduced() {
     let own = kernel("add.u32", true)
@@ -185,6 +185,13 @@ fn without_clusters_shared_memory_is_not_reduced() {
     let got = run_in(None, &never, [1, 2], [3, 4]).unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!(got, [3, 4], "no thread does it");
     run_in(None, &kernel("add.u32", false), [1, 2], [3, 4]).unwrap_or_else(|fault| panic!("{fault}"));
+    for (cluster, told) in [(None, 3), (Some([1; 3]), 4)] {
+        let told_by = "mov.pred %q, %is_explicit_cluster; @!%q bra over; ";
+        let asks =
+            own.replace("mapa.shared::cluster.u32 %to", &format!("{told_by}mapa.shared::cluster.u32 %to"));
+        let got = run_in(cluster, &asks, [1, 2], [3, 4]).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(got[0], told);
+    }
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn what_has_no_meaning() {
         ),
         (
             &format!("mov.b16 %k, 2; {bulk}.multicast::cluster [%b], [%d], 16, [%m], %k;"),
-            FaultKind::NotInCluster,
+            FaultKind::NoCluster,
             "cp.async.bulk",
         ),
     ] {

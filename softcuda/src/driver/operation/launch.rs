@@ -133,7 +133,7 @@ fn misuse(fault: &Fault, function: &Function) -> Option<Misuse> {
     let what = match fault.kind {
         FaultKind::IllegalAddress => "an illegal address",
         FaultKind::MisalignedAddress => "a misaligned address",
-        FaultKind::NotInCluster => "shared memory of no block",
+        FaultKind::NotInCluster | FaultKind::NoCluster => "shared memory of no block",
         FaultKind::StackOverflow => "more than the stack",
         _ => return None,
     };
@@ -170,10 +170,13 @@ fn answer(fault: &Fault) -> CUresult {
         FaultKind::Assert => CUDA_ERROR_ASSERT,
         FaultKind::InvalidPc => CUDA_ERROR_INVALID_PC,
         // Shared memory 16 MiB and more from its beginning (measured).
-        FaultKind::NotInCluster | FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        FaultKind::NoCluster | FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
         FaultKind::OutOfMemory => CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
         FaultKind::Deadlock | FaultKind::Timeout => CUDA_ERROR_LAUNCH_TIMEOUT,
-        FaultKind::Trap | FaultKind::Mbarrier | FaultKind::Cancelled => CUDA_ERROR_LAUNCH_FAILED,
+        // A load from a block that a cluster has not (measured).
+        FaultKind::NotInCluster | FaultKind::Trap | FaultKind::Mbarrier | FaultKind::Cancelled => {
+            CUDA_ERROR_LAUNCH_FAILED
+        }
     }
 }
 

@@ -7,8 +7,10 @@ use std::fmt;
 pub enum FaultKind {
     /// An address without memory (`CUDA_ERROR_ILLEGAL_ADDRESS`).
     IllegalAddress,
-    /// An address of shared memory that no block of the cluster has (`CUDA_ERROR_ILLEGAL_INSTRUCTION`).
+    /// An address of shared memory that no block of the cluster has (`CUDA_ERROR_LAUNCH_FAILED`).
     NotInCluster,
+    /// Such an address where the kernel was launched without clusters (`CUDA_ERROR_ILLEGAL_INSTRUCTION`).
+    NoCluster,
     /// An address that is no multiple of the access's size (`CUDA_ERROR_MISALIGNED_ADDRESS`).
     MisalignedAddress,
     /// `trap` (`CUDA_ERROR_LAUNCH_FAILED`).
@@ -59,6 +61,7 @@ impl fmt::Display for Fault {
         let what = match self.kind {
             FaultKind::IllegalAddress => "illegal address",
             FaultKind::NotInCluster => "shared memory that no block of the cluster has, address",
+            FaultKind::NoCluster => "shared memory that the block has not, without clusters, address",
             FaultKind::MisalignedAddress => "misaligned address",
             FaultKind::Trap => "trap",
             FaultKind::Mbarrier => "wrong use of an mbarrier",

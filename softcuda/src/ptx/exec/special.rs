@@ -33,6 +33,7 @@ pub(in crate::ptx) enum Special {
     ClustersZ,
     ClusterRank,
     ClusterBlocks,
+    ExplicitCluster,
     Lane,
     LaneMaskEqual,
     LaneMaskLess,
@@ -153,6 +154,7 @@ impl Core<'_> {
             return match special {
                 x if x == S::ClusterRank as u32 => view.rank.into(),
                 x if x == S::ClusterBlocks as u32 => job.cluster.iter().map(|&n| u64::from(n)).product(),
+                x if x == S::ExplicitCluster as u32 => job.asks_for_clusters.into(),
                 x if x == S::Warp as u32 => self.warp.into(),
                 x if x == S::Warps as u32 => 64,
                 x if x == S::Processor as u32 => view.processor.into(),

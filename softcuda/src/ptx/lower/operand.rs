@@ -7,7 +7,7 @@ use super::registers::{room, width};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::{Handler, Op, Reg};
-use crate::ptx::exec::map::{binary, logic, ternary, unary};
+use crate::ptx::exec::map::{binary, compare, logic, ternary, unary};
 use crate::ptx::exec::space::{CODE_STEP, CODE_WINDOW};
 use crate::ptx::exec::{access, special};
 use crate::ptx::types::Type;
@@ -195,6 +195,13 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn named_predicate(&mut self, name: &str) -> Result<Reg, JitError> {
         match self.names.find(name) {
             Some(Symbol::Register(register)) if register.ty == Type::Pred => Ok(register.reg),
+            // The only special register that is one.
+            None if name == "%is_explicit_cluster" => {
+                let number = self.special(special::Special::ExplicitCluster);
+                let d = self.temporary(Type::Pred);
+                self.emit(op(compare(|a: u32, _: u32| a != 0), d, number, number));
+                Ok(d)
+            }
             _ => Err(self.invalid(format!("{name} is not a predicate"))),
         }
     }

@@ -247,7 +247,10 @@ impl Core<'_> {
         let is_own = address + size as u64 <= u64::from(view.shared_size);
         let place = match is_own {
             true => view.shared.wrapping_add(address as usize),
-            false => view.peer(address, size)?,
+            false => view.peer(address, size).map_err(|kind| match kind {
+                FaultKind::NotInCluster if !self.job.asks_for_clusters => FaultKind::NoCluster,
+                kind => kind,
+            })?,
         };
         let Some(mut seen) = self.seen.take() else { return Ok(place) };
         if seen.races.is_some() {
