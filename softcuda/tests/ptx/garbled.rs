@@ -1,8 +1,9 @@
-//! Texts with something changed, left out or doubled: they are refused, or run to an end or a fault; nothing panics.
+//! Texts with something changed, left out or doubled: they are refused, or run to an end or a fault; nothing panics. `GARBLED_TEXTS` says how many
+//! of each, for longer runs; a text that panics, or takes a minute, is left in a file.
 
 use crate::device::{self, Device};
 use softcuda::ptx::{Launch, Module};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Numbers that look random and are the same each time.
@@ -20,14 +21,39 @@ fn words(text: &str) -> Vec<&str> {
     text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect()
 }
 
+/// What stands at the edges of what numbers, names and lists can be.
+const ODD: [&str; 20] = [
+    "0,",
+    "1,",
+    "-1,",
+    "31,",
+    "32,",
+    "0x7fffffff,",
+    "0x80000000,",
+    "4294967295,",
+    "0xffffffffffffffff,",
+    "18446744073709551616,",
+    "0f7fc00000,",
+    "0d7ff0000000000000,",
+    "_,",
+    "WARP_SZ,",
+    "%laneid,",
+    "{",
+    "}",
+    "[",
+    ".",
+    "@!",
+];
+
 fn garbled<'t>(words: &[&'t str], random: &mut Random) -> Vec<&'t str> {
     let mut changed = words.to_vec();
     for _ in 0..1 + random.below(4) {
         let (at, from) = (random.below(changed.len()), random.below(changed.len()));
-        match random.below(4) {
+        match random.below(6) {
             0 => drop(changed.remove(at)),
             1 => changed.insert(at, words[from.min(words.len() - 1)]),
             2 => changed.swap(at, from),
+            3 => changed[at] = ODD[random.below(ODD.len())],
             _ => changed[at] = words[random.below(words.len())],
         }
     }
@@ -57,12 +83,35 @@ fn garble(source: &str, rounds: usize) {
     garble_text(source, &std::fs::read_to_string(path).expect("a kernel can be read"), rounds);
 }
 
+/// The text that is tried, which is left in a file if it panics or takes long.
+struct Tried<'t> {
+    text: &'t str,
+    begun: Instant,
+}
+
+#[allow(clippy::print_stderr)] // where the text is
+impl Drop for Tried<'_> {
+    fn drop(&mut self) {
+        let is_slow = self.begun.elapsed() > Duration::from_secs(60);
+        if std::thread::panicking() || is_slow {
+            let file: PathBuf = std::env::temp_dir().join(format!("garbled.{}.ptx", std::process::id()));
+            std::fs::write(&file, self.text).expect("the text is kept");
+            eprintln!("{} has the text", file.display());
+            assert!(std::thread::panicking(), "it took {:?}", self.begun.elapsed());
+        }
+    }
+}
+
 fn garble_text(source: &str, text: &str, rounds: usize) {
     let words = words(text);
+    let rounds =
+        std::env::var("GARBLED_TEXTS").map_or(rounds, |texts| texts.parse().expect("a number of texts"));
     let mut random = Random(source.len() as u64);
     let (mut refused, mut run) = (0, 0);
     for _ in 0..rounds {
-        match device::compile(&garbled(&words, &mut random).concat()) {
+        let text = garbled(&words, &mut random).concat();
+        let _tried = Tried { text: &text, begun: Instant::now() };
+        match device::compile(&text) {
             Ok(module) => run += try_all(&module, &Device::default()),
             Err(error) => {
                 assert!(!error.log.is_empty());
@@ -91,6 +140,60 @@ fn warps() {
 #[test]
 fn halves() {
     garble("nvrtc-12.8-sm_90/halves.ptx", 150);
+}
+
+#[test]
+fn atomics() {
+    garble("nvrtc-13.0-sm_80/atomics.ptx", 100);
+}
+
+#[test]
+fn numeric() {
+    garble("nvrtc-12.2-sm_80/numeric.ptx", 50);
+}
+
+#[test]
+fn reduce() {
+    garble("nvrtc-12.8-sm_90/reduce.ptx", 100);
+}
+
+/// Barriers in memory, copies and reductions in bulk, matrices, policies.
+#[test]
+fn transfers_and_matrices() {
+    let kernel = ".visible .entry k(.param .u64 data) .maxntid 64 {
+    .reg .b64 %d, %s, %w; .reg .b32 %b, %bar, %to, %r<9>, %c<4>; .reg .b16 %k; .reg .pred %p, %q; .reg .f64 %x, %y, %z;
+    .shared .align 128 .b8 area[512]; .shared .align 8 .b64 bar;
+    ld.param.u64 %d, [data]; mov.u32 %b, area; mov.u32 %bar, bar; mov.u32 %r0, %tid.x;
+    setp.ne.u32 %p, %r0, 0; @%p bra READY;
+    mbarrier.init.shared.b64 [%bar], 3; fence.mbarrier_init.release.cluster; fence.proxy.async;
+    mbarrier.arrive.expect_tx.shared.b64 %s, [%bar], 64;
+    mbarrier.arrive.shared.b64 %w, [%bar]; mbarrier.arrive_drop.shared.b64 _, [%bar];
+    mbarrier.expect_tx.relaxed.cta.shared.b64 [%bar], 16; mbarrier.complete_tx.relaxed.cta.shared.b64 [%bar], 16;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%b], [%d], 64, [%bar];
+AGAIN:
+    mbarrier.try_wait.parity.shared.b64 %q, [%bar], 0; @!%q bra AGAIN;
+    mbarrier.test_wait.shared.b64 %q, [%bar], %s; mbarrier.pending_count.b64 %r1, %w;
+    mapa.shared::cluster.u32 %to, %b, 0;
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d+64], [%b], 32;
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 [%d+96], [%b], 16;
+    cp.async.bulk.global.shared::cta.bulk_group [%d+128], [%b], 48; cp.async.bulk.prefetch.L2.global [%d], 64;
+    cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;
+    mbarrier.inval.shared.b64 [%bar];
+READY:
+    bar.sync 0; createpolicy.fractional.L2::evict_first.b64 %w, 0f3f000000; createpolicy.range.L2::evict_last.b64 %w, [%d], 64, 128;
+    cp.async.cg.shared.global [%b+256], [%d], 16; cp.async.commit_group; cp.async.wait_all;
+    mov.u32 %c0, 0x3c003c00; mov.u32 %c1, %c0; mov.u32 %c2, 0x38383838; mov.f64 %x, 0d3ff0000000000000; mov.f64 %y, %x;
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r1, %r2, %r3, %r4}, {%c0, %c1, %c0, %c1}, {%c0, %c1}, {%r5, %r6, %r7, %r8};
+    mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1, %r2, %r3, %r4}, {%c0, %c1, %c0, %c1}, {%c0, %c1}, {%r1, %r2, %r3, %r4};
+    mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r1, %r2, %r3, %r4}, {%c0, %c1, %c0, %c2}, {%c0, %c1}, {%r1, %r2, %r3, %r4};
+    mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%r1, %r2, %r3, %r4}, {%c2, %c2, %c2, %c2}, {%c2, %c2}, {%r1, %r2, %r3, %r4};
+    mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%x, %y}, {%x}, {%y}, {%x, %y};
+    ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1, %r2}, [%b]; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%b], {%r1};
+    movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2; barrier.cluster.arrive; barrier.cluster.wait;
+    st.global.u32 [%d], %r1; ret; }";
+    let text = format!(".version 8.4\n.target sm_90\n.address_size 64\n{kernel}");
+    device::compile(&text).unwrap_or_else(|error| panic!("{}", error.log));
+    garble_text("transfers and matrices", &text, 400);
 }
 
 /// What compilers seldom write: elements, vectors in registers, constant expressions, bytes that are not used.
