@@ -5183,9 +5183,9 @@ cushim_status cushim_reservation_get_size(cushim_reservation reservation, size_t
  * mapped several times. Each mapping keeps it alive.
  *
  * @param[in] reservation The reservation.
- * @param[in] offset Bytes from the first address on, a multiple of the granularity.
+ * @param[in] offset Bytes from the first address on, a multiple of the least granularity.
  * @param[in] allocation The allocation.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an offset that is no multiple of the granularity or too large,
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an offset that is no multiple of the least granularity or too large,
  *   and where something is mapped.
  * @driver none
  */

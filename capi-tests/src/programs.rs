@@ -65,6 +65,7 @@ const CONDITIONS: &[Condition] = &[
     Condition("softcuda/asleep", OLD_AND_NEW, &[]),
     Condition("softcuda/descriptors", OLD_AND_NEW, &[]),
     Condition("softcuda/fabric", &["12.2", ONE_VERSION], &[]),
+    Condition("softcuda/granularity", &["12.2", ONE_VERSION], &[]),
     Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     Condition("memory/virtual_memory", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     Condition("memory/pinned_pools", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),

@@ -145,6 +145,9 @@ impl Virtual {
     }
 
     pub(super) fn free(&self, pointer: DevicePointer, bytes: usize) -> Result<(), Error> {
-        self.ranges.free((pointer.0, self.plan.rounded(bytes)?))
+        // What grew or was imported may have a size that the resource's granularity does not divide.
+        let exact = (pointer.0, bytes);
+        let range = if self.ranges.has(exact) { exact } else { (pointer.0, self.plan.rounded(bytes)?) };
+        self.ranges.free(range)
     }
 }

@@ -81,6 +81,12 @@ impl Plan {
         self.device.failed(error)
     }
 
+    /// What sizes and offsets of any such memory are multiples of, whichever granularity was asked for.
+    pub(super) fn least(&self) -> Result<usize, Error> {
+        let least = self.properties.granularity(self.driver().object_table(), false);
+        least.map(|bytes| bytes.max(1)).map_err(|error| self.failed(error))
+    }
+
     /// So many bytes in whole units of the granularity. Refuses 0, and more than there can be.
     pub(in crate::memory) fn rounded(&self, bytes: usize) -> Result<usize, Error> {
         let refusal = match bytes.checked_next_multiple_of(self.granularity) {

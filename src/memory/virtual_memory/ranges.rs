@@ -142,6 +142,11 @@ impl Ranges {
         ended.fold(Ok(()), Result::and)
     }
 
+    /// Whether a range was handed out.
+    pub(in crate::memory) fn has(&self, range: (u64, usize)) -> bool {
+        self.0.lock().contains_key(&range)
+    }
+
     /// Whether a range has no memory now.
     pub(in crate::memory) fn is_asleep(&self, range: (u64, usize)) -> bool {
         matches!(self.0.lock().get(&range), Some(Range { content: Content::Asleep(_), .. }))

@@ -30,6 +30,8 @@ pub(crate) struct ReservationObject {
     header: Header,
     driver: Driver,
     plan: Plan,
+    /// What offsets are multiples of, and sizes of what is mapped.
+    unit: usize,
     /// `None` only while it is being released.
     addresses: Option<Arc<Addresses>>,
     parts: Mutex<Parts>,
@@ -49,10 +51,12 @@ impl Reservation {
     pub fn create(device: &Device, bytes: usize, options: &VirtualOptions) -> Result<Self, Error> {
         callback::check_allowed()?;
         let plan = Plan::new(device, options)?;
+        let unit = plan.least()?;
         let addresses = Addresses::reserve(&plan, plan.rounded(bytes)?, plan.alignment, plan.hint)?;
         Ok(Self(Arc::new(ReservationObject {
             header: Header::new::<ReservationObject>(),
             driver: device.driver().clone(),
+            unit,
             plan,
             addresses: Some(addresses),
             parts: Mutex::new(Parts::new()),
@@ -186,11 +190,11 @@ impl Reservation {
 
     /// Refuses a range that is not of whole units, or not inside.
     fn check_inside(&self, offset: usize, bytes: usize) -> Result<(), Error> {
-        let granularity = self.0.plan.granularity;
+        let unit = self.0.unit;
         let all = self.bytes();
-        if !offset.is_multiple_of(granularity) || !bytes.is_multiple_of(granularity) || bytes == 0 {
+        if !offset.is_multiple_of(unit) || !bytes.is_multiple_of(unit) || bytes == 0 {
             return Err(self.refused(format!(
-                "the range of {bytes} bytes at offset {offset} is not in whole units: offset and size are multiples of {granularity} \
+                "the range of {bytes} bytes at offset {offset} is not in whole units: offset and size are multiples of {unit} \
                  bytes, and the size at least one"
             )));
         }

@@ -143,11 +143,11 @@ impl Offered {
                 plan.location
             )));
         }
-        let bytes = self.bytes();
-        if plan.rounded(bytes)? != bytes {
+        let (bytes, least) = (self.bytes(), plan.least()?);
+        plan.rounded(bytes)?;
+        if !bytes.is_multiple_of(least) {
             return Err(refused(format!(
-                "the descriptor claims {bytes} bytes, which is no multiple of {}; it was not exported so",
-                plan.granularity
+                "the descriptor claims {bytes} bytes, which is no multiple of {least}; it was not exported so"
             )));
         }
         Chunk::import(plan, bytes, self.file)
