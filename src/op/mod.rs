@@ -69,6 +69,7 @@ mod peers;
 mod reach;
 mod refusal;
 mod region;
+mod standing;
 #[cfg(all(test, not(loom)))]
 mod tests;
 

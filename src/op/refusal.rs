@@ -3,6 +3,7 @@
 //! status that it has there: the same mistake has the same status everywhere.
 
 use super::peers::are_peers;
+use super::standing::{Standing, Use, standing};
 use super::{Copy, Copy3d, Endpoint, Side, reach};
 use crate::context::Context;
 use crate::driver::calls::memory::pool::RawPool;
@@ -13,7 +14,7 @@ use crate::pointer::{DevicePointer, PointerAttributes};
 /// Adds to the refusal of a copy which end has no memory, or too little, or is out of the context's reach.
 #[cold]
 pub(super) fn of_copy(failure: Error, at: &Context, copy: &Copy<'_>) -> Error {
-    let failure = blame(failure, || short(at.driver(), "", copy.ends()));
+    let failure = explain(blame(failure, || short(at, "", copy.ends())), || denied(at, "", copy.ends()));
     if are_peers(at, &copy.to, &copy.from) {
         return failure;
     }
@@ -24,7 +25,8 @@ pub(super) fn of_copy(failure: Error, at: &Context, copy: &Copy<'_>) -> Error {
 #[cold]
 pub(super) fn of_copy_3d(failure: Error, at: &Context, copy: &Copy3d<'_>) -> Error {
     let (to, from): (&Endpoint<'_>, &Endpoint<'_>) = (&copy.to.at, &copy.from.at);
-    let failure = blame(failure, || short(at.driver(), "", copy.reaches()));
+    let reaches = || copy.reaches();
+    let failure = explain(blame(failure, || short(at, "", reaches())), || denied(at, "", reaches()));
     if are_peers(at, to, from) {
         return failure;
     }
@@ -34,10 +36,10 @@ pub(super) fn of_copy_3d(failure: Error, at: &Context, copy: &Copy3d<'_>) -> Err
 /// Adds to the refusal of a copy node the same. A node copies in one context, and is not helped by what its ends say of theirs.
 #[cold]
 pub(super) fn of_copy_node(failure: Error, at: &Context, ends: [End; 2]) -> Error {
-    explain(blame(failure, || short(at.driver(), "", ends)), || {
+    explain(blame(failure, || short(at, "", ends)), || {
         let not_copied = |what: &str, end: End| Distant::of(at, end.side)?.not_copied(at, what, "");
         let [to, from] = ends;
-        not_copied("destination", to).or_else(|| not_copied("source", from))
+        denied(at, "", ends).or_else(|| not_copied("destination", to)).or_else(|| not_copied("source", from))
     })
 }
 
@@ -60,8 +62,12 @@ pub(super) fn of_captured_copy(
 pub(super) fn of_copies(failure: Error, at: &Context, copies: &[Copy<'_>], first: usize) -> Error {
     let items =
         || copies.iter().enumerate().map(|(index, item)| (format!(" of item {}", first + index), item));
-    let failure = blame(failure, || items().find_map(|(of, item)| short(at.driver(), &of, item.ends())));
-    explain(failure, || items().find_map(|(of, item)| beyond(at, &of, item.to.side(), item.from.side())))
+    let failure = blame(failure, || items().find_map(|(of, item)| short(at, &of, item.ends())));
+    explain(failure, || {
+        items().find_map(|(of, item)| {
+            denied(at, &of, item.ends()).or_else(|| beyond(at, &of, item.to.side(), item.from.side()))
+        })
+    })
 }
 
 /// Adds to the refusal of a memset whether there is no memory, or too little, or it is out of the context's reach.
@@ -76,8 +82,9 @@ pub(super) fn of_memset(
     let Some(address) = side.address() else { return failure };
     let what =
         object.map_or_else(|| "memory to set".to_owned(), |object| format!("memory to set, in {object}"));
+    let end = End { side, bytes };
     let why = || {
-        wrong(at.driver(), &what, End { side, bytes }, ON_HOST).or_else(|| {
+        wrong(at, &what, end, Use::Write, ON_HOST).or_else(|| {
             let is_known = PointerAttributes::memory_type(at.driver(), address).ok()?.is_some();
             (!is_known && bytes != 0).then(|| {
                 format!(
@@ -86,7 +93,10 @@ pub(super) fn of_memset(
             })
         })
     };
-    explain(blame(failure, why), || Distant::of(at, side)?.not_set(at, DevicePointer(address)))
+    explain(blame(failure, why), || {
+        not_usable(at, &what, end, Use::Write)
+            .or_else(|| Distant::of(at, side)?.not_set(at, DevicePointer(address)))
+    })
 }
 
 /// What a memset of host memory is told.
@@ -97,7 +107,7 @@ const ON_HOST: &str = "set it on the host";
 pub(super) fn of_values(failure: Error, at: &Context, mut values: impl Iterator<Item = End>) -> Error {
     blame(failure, || {
         values.find_map(|value| {
-            wrong(at.driver(), "place of the value", value, "page-lock it (cushim_context_register_host)")
+            wrong(at, "place of the value", value, Use::Read, "page-lock it (cushim_context_register_host)")
         })
     })
 }
@@ -131,14 +141,16 @@ pub(super) struct End {
 
 /// Which end, the destination or the source, has no memory, or too little. One that may be memory of a graph, of which the driver says
 /// nothing until that is launched, is to blame only if the other one is not.
-fn short(driver: &Driver, of: &str, [to, from]: [End; 2]) -> Option<String> {
+fn short(at: &Context, of: &str, [to, from]: [End; 2]) -> Option<String> {
+    let driver = at.driver();
     let (destination, source) = (format!("destination{of}"), format!("source{of}"));
-    let ends = [(&destination, to), (&source, from)];
+    let ends = [(&destination, to, Use::Write), (&source, from, Use::Read)];
     let may_be_of_graph =
         |end: End| matches!(end.side, Side::Device(address) if reach::may_be_of_graph(address));
-    let to_blame = |(what, end): &(&String, End)| wrong(driver, what, *end, reach::AS_HOST);
+    let to_blame =
+        |(what, end, purpose): &(&String, End, Use)| wrong(at, what, *end, *purpose, reach::AS_HOST);
     let sure =
-        ends.iter().filter(|(_, end)| !may_be_of_graph(*end) || is_known(driver, *end)).find_map(to_blame);
+        ends.iter().filter(|(_, end, _)| !may_be_of_graph(*end) || is_known(driver, *end)).find_map(to_blame);
     sure.or_else(|| ends.iter().find_map(to_blame))
 }
 
@@ -148,9 +160,20 @@ fn is_known(driver: &Driver, end: End) -> bool {
 }
 
 /// What is wrong with one end. Of ordinary host memory the driver knows nothing, and nothing is said.
-fn wrong(driver: &Driver, what: &str, End { side, bytes }: End, advice: &str) -> Option<String> {
+fn wrong(at: &Context, what: &str, end: End, purpose: Use, advice: &str) -> Option<String> {
+    let End { side, bytes } = end;
     let address = side.address().filter(|_| bytes != 0)?;
-    let known = PointerAttributes::of(driver, address).ok()?;
+    match standing(at, address, bytes, purpose) {
+        Standing::Other => {}
+        Standing::Mapped(left) => {
+            return Some(format!(
+                "The {what}, {address:#x}, has {left} bytes left in what is mapped there, too few for {bytes}"
+            ));
+        }
+        // Whether the device may use it is no matter of the arguments alone.
+        Standing::Open | Standing::ReadOnly | Standing::Closed => return None,
+    }
+    let known = PointerAttributes::of(at.driver(), address).ok()?;
     match known.range {
         Some((start, size)) => {
             let left = (start.0 + size as u64).saturating_sub(address);
@@ -165,6 +188,18 @@ fn wrong(driver: &Driver, what: &str, End { side, bytes }: End, advice: &str) ->
         }
         None => None,
     }
+}
+
+/// Which end of a copy is virtual memory with which the context's device may not do it.
+fn denied(at: &Context, of: &str, [to, from]: [End; 2]) -> Option<String> {
+    let denied = |what: &str, end, purpose| not_usable(at, &format!("{what}{of}"), end, purpose);
+    denied("destination", to, Use::Write).or_else(|| denied("source", from, Use::Read))
+}
+
+fn not_usable(at: &Context, what: &str, End { side, bytes }: End, purpose: Use) -> Option<String> {
+    let address = side.address()?;
+    let why = standing(at, address, bytes, purpose).refusal(at)?;
+    Some(format!("The {what}, {address:#x}, {why}"))
 }
 
 /// Which end of a copy is memory of a pool that the context's device has no access to. What belongs to no pool is copied without.

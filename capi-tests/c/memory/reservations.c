@@ -154,12 +154,47 @@ static void access_is_set_and_read(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_set_access(space, 0, UNIT, &nowhere, 0));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_set_access(space, 0, UNIT, &host, 0));
   CHECK_CONTAINS(last_message(), "cannot use the memory of device 0");
+  CHECK_CONTAINS(last_message(), "name a device, or map memory of the host there");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_get_access(space, 3 * UNIT, &device, &access));
   CHECK_CONTAINS(last_message(), "nothing is mapped at offset 6291456");
   CHECK(access == 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_get_access(space, 0, &nowhere, &access));
   CHECK_OK(cushim_stream_synchronize(stream));
   CHECK_OK(cushim_allocation_destroy(one));
+  CHECK_OK(cushim_allocation_destroy(closed));
+  CHECK_OK(cushim_reservation_destroy(space));
+}
+
+/* Copies and fills with what the device may not do, and past what is mapped, say so. */
+static void what_is_refused_says_why(void) {
+  const cushim_location device = cushim_location_device(0);
+  cushim_reservation space = reserved(4 * UNIT);
+  cushim_allocation both = allocated(UNIT), closed = allocated(UNIT);
+  const uint64_t first = pointer_of(space);
+  cushim_endpoint to = cushim_endpoint_device(first), from = cushim_endpoint_device(first + UNIT);
+  unsigned char host[64] = {0};
+  cushim_endpoint own = cushim_endpoint_host(host);
+  CHECK_OK(cushim_reservation_map(space, 0, both));
+  CHECK_OK(cushim_reservation_map(space, UNIT, closed));
+  CHECK_OK(fill_bytes(stream, first, 1, 2 * UNIT));
+  CHECK_OK(cushim_stream_synchronize(stream)); /* what follows is for nothing that runs */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, fill_bytes(stream, first + UNIT, 1, 2 * UNIT));
+  CHECK_CONTAINS(last_message(), "has 2097152 bytes left in what is mapped there, too few for 4194304");
+  CHECK_OK(cushim_reservation_set_access(space, UNIT, UNIT, &device, CUSHIM_VIRTUAL_READ));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, fill_bytes(stream, first, 1, 2 * UNIT));
+  CHECK_CONTAINS(last_message(), "is virtual memory that device 0 may only read");
+  CHECK_CONTAINS(last_message(), "cushim_reservation_set_access");
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy(stream, &from, &own, sizeof host));
+  CHECK_CONTAINS(last_message(), "The destination, 0x");
+  CHECK_CONTAINS(last_message(), "may only read");
+  CHECK_OK(cushim_stream_copy(stream, &own, &from, sizeof host));
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_reservation_set_access(space, UNIT, UNIT, &device, CUSHIM_VIRTUAL_NO_ACCESS));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy(stream, &to, &from, 64));
+  CHECK_CONTAINS(last_message(), "The source, 0x");
+  CHECK_CONTAINS(last_message(), "is virtual memory that device 0 has no access to");
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_allocation_destroy(both));
   CHECK_OK(cushim_allocation_destroy(closed));
   CHECK_OK(cushim_reservation_destroy(space));
 }
@@ -190,6 +225,7 @@ int main(void) {
   parts();
   mappings();
   access_is_set_and_read();
+  if (is_software(all.driver)) what_is_refused_says_why(); /* drivers may answer otherwise */
   in_a_capture();
   return close_graphs();
 }

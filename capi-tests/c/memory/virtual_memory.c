@@ -419,7 +419,11 @@ static void sleep_of_mixed_access(void) {
   CHECK_OK(cushim_buffer_wake(mixed, stream));
   CHECK(byte_at(mixed, 0) == 6 && byte_at(mixed, 2 * MIB - 1) == 6);
   CHECK_OK(fill_buffer(stream, mixed, 0, 7, 2 * MIB));
-  if (is_software(all.driver)) CHECK(fill_buffer(stream, mixed, 2 * MIB, 1, 1) != CUSHIM_SUCCESS);
+  if (is_software(all.driver)) {
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, fill_buffer(stream, mixed, 2 * MIB, 1, 1));
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, fill_buffer(stream, mixed, 0, 1, 4 * MIB)); /* which is not too long */
+    CHECK_CONTAINS(last_message(), "may only read");
+  }
   CHECK_OK(cushim_buffer_destroy(mixed));
 }
 

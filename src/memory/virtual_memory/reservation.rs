@@ -89,7 +89,7 @@ impl Reservation {
     /// elsewhere, too. The mapping keeps it.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for an offset that is no multiple of the granularity, past the end, and where something is mapped;
+    /// [`Status::INVALID_ARGUMENT`] for an offset that is no multiple of the least granularity, past the end, and where something is mapped;
     /// [`Status::INVALID_HANDLE`] for an allocation of another driver; the driver's.
     pub fn map(&self, offset: usize, allocation: &Allocation) -> Result<(), Error> {
         callback::check_allowed()?;
@@ -162,7 +162,7 @@ impl Reservation {
             }
             if !place.is_device() && part.chunk.plan.location.is_device() {
                 return Err(self.refused(format!(
-                    "{place} cannot use the memory of {} that is mapped at offset {} of {self}",
+                    "{place} cannot use the memory of {} that is mapped at offset {} of {self}: name a device, or map memory of the host there",
                     part.chunk.plan.location, part.offset
                 )));
             }

@@ -104,6 +104,18 @@ impl RawAllocation {
     }
 }
 
+/// What a place may do with virtual memory at an address, as the driver numbers it.
+pub(crate) fn access_at(
+    table: &'static Table,
+    address: CUdeviceptr,
+    location: CUmemLocation,
+) -> Result<u64, CallError> {
+    let mut flags = 0;
+    // SAFETY: writes one number, and reads one struct.
+    unsafe { call!(table, cuMemGetAccess_10020(&raw mut flags, &raw const location, address)) }?;
+    Ok(flags)
+}
+
 /// Addresses of the driver, held by whoever holds this.
 pub(crate) struct RawReservation {
     table: &'static Table,
@@ -172,10 +184,7 @@ impl RawReservation {
 
     /// What a place may do with what is behind an address, as the driver numbers it.
     pub(crate) fn access(&self, offset: usize, location: CUmemLocation) -> Result<u64, CallError> {
-        let (at, mut flags) = (self.address + offset as CUdeviceptr, 0);
-        // SAFETY: writes one number, and reads one struct.
-        unsafe { call!(self.table, cuMemGetAccess_10020(&raw mut flags, &raw const location, at)) }?;
-        Ok(flags)
+        access_at(self.table, self.address + offset as CUdeviceptr, location)
     }
 
     /// Gives the addresses back, behind which nothing is.
