@@ -4955,10 +4955,12 @@ cushim_status cushim_device_get_resource(cushim_device device, cushim_resource *
  *
  * @param[in] device The device.
  * @param[in, nullable] resource The resource. NULL: that of the device's current pool when it is next asked for.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known, and
+ *   for one that stands for memory of another process.
  * @callback refused
  */
-cushim_status cushim_device_set_resource(cushim_device device, cushim_resource resource);
+cushim_status cushim_device_set_resource(cushim_device device,
+                                         cushim_resource resource);
 
 /*
  * Allocates a buffer from the resource of a device, as `cushim_buffer_create` does.

@@ -351,7 +351,11 @@ impl Event {
 
     /// Refuses an event that has no time to tell; `which` of two it is.
     fn check_measures(&self, which: &str) -> Result<(), Error> {
-        let (status, why) = if !self.options().timing {
+        let options = self.options();
+        let (status, why) = if options.interprocess {
+            let why = "is for several processes, and such events do not measure time; record another event with CUSHIM_EVENT_TIMING";
+            (Status::TIMING_DISABLED, why)
+        } else if !options.timing {
             (Status::TIMING_DISABLED, "does not measure time; create it with timing (CUSHIM_EVENT_TIMING)")
         } else if !self.0.recorded.load(Relaxed) {
             (Status::NOT_RECORDED, "was never recorded; record it in a stream first")

@@ -150,6 +150,8 @@ const FAULTS: &[Condition] = &[
         &[ONE_VERSION],
         &[("SOFTCUDA_FAULT", "cuMemPrefetchBatchAsync#1=1; cuMemcpyBatchAsync#2=1")],
     ),
+    // Nor is there a file for the record.
+    Condition("softcuda/no_files", OLD_AND_NEW, &[]),
     Condition("softcuda/wake_fails", OLD_AND_NEW, &[("SOFTCUDA_FAULT", "cuMemcpyHtoDAsync#1=999")]),
     // Its own faults are allocations, and those of the next the driver's calls.
     Condition("softcuda/out_of_memory", &[ONE_VERSION], &[]),

@@ -11,7 +11,7 @@ use super::stream::{self, cushim_stream_s};
 use super::{out, text};
 use crate::graph::{Builder, BuilderObject, ConditionObject, ExecObject, GraphObject, Node, NodePage};
 use crate::kernel::{KernelObject, LibraryObject};
-use crate::memory::{Buffer, BufferObject, ResourceObject};
+use crate::memory::{AllocationObject, Buffer, BufferObject, ReservationObject, ResourceObject};
 use crate::object::error::{Error, Status};
 use crate::object::handle::Shared as _;
 use crate::object::handle::{Guard, Kind, Named, Object as _, Token};
@@ -264,6 +264,10 @@ fn described(guard: &Guard, token: Token) -> String {
         Some(format!("in {}", library.context()))
     } else if let Some(program) = guard.find::<ProgramObject>(token) {
         Some(program.compiled().to_string())
+    } else if let Some(allocation) = guard.find::<AllocationObject>(token) {
+        Some(format!("{} bytes on {}", allocation.bytes(), allocation.location()))
+    } else if let Some(reservation) = guard.find::<ReservationObject>(token) {
+        Some(format!("{} bytes at {}", reservation.bytes(), reservation.pointer()))
     } else if let Some(resource) = guard.find::<ResourceObject>(token) {
         return format!("{}{borrowed}", *resource);
     } else {

@@ -28,6 +28,33 @@ impl Drop for ExportedFile {
     }
 }
 
+/// Adds to the error of an export or an import that the process can open no file, of which drivers say something else.
+#[cold]
+pub(super) fn explain_files(mut failure: Error) -> Error {
+    if no_file_is_left() {
+        failure.message.push_str(
+            ". This process has no file descriptor left (RLIMIT_NOFILE): close some, or raise the limit",
+        );
+    }
+    failure
+}
+
+#[cfg(target_os = "linux")]
+fn no_file_is_left() -> bool {
+    // SAFETY: asks for a descriptor of its own.
+    let one = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
+    if one < 0 {
+        return std::io::Error::last_os_error().raw_os_error() == Some(libc::EMFILE);
+    }
+    drop(ExportedFile::new(one));
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+fn no_file_is_left() -> bool {
+    false
+}
+
 /// Refuses what can be no descriptor of a driver's, of which the driver would only say that it does not know what went wrong.
 pub(super) fn check_file(file: i32) -> Result<(), Error> {
     let refuse = |what: &str| {

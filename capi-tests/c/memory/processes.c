@@ -153,6 +153,7 @@ static void imports_events(void) {
   REFUSED(cushim_event_export(event, other.bytes, SIZE));
   CHECK_CONTAINS(last_message(), "imported event");
   CHECK_STATUS(CUSHIM_ERROR_TIMING_DISABLED, cushim_event_elapsed(event, again, &time));
+  CHECK_CONTAINS(last_message(), "is for several processes");
   CHECK(is_done(event) && is_done(again));
   your_turn();
   my_turn();
@@ -319,6 +320,8 @@ static void imports_pools(void) {
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_buffer_create(pool, all.stream, SMALL, &none));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_get_attribute(pool, CUSHIM_POOL_RELEASE_THRESHOLD, &value));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_trim(pool, 0));
+  REFUSED(cushim_device_set_resource(all.device, pool));
+  CHECK_CONTAINS(last_message(), "allocates none");
   REFUSED(cushim_resource_export(pool, wrong.bytes, SIZE, &ends[0]));
 
   imported = pool;
@@ -455,6 +458,7 @@ static void imports_memory(void) {
   CHECK(byte_of(buffer, WHOLE - 1) == 7);
   CHECK_OK(fill_buffer(all.stream, buffer, 0, 77, 1));
   CHECK_OK(cushim_buffer_get_resource(buffer, &resource));
+  REFUSED(cushim_device_set_resource(all.device, resource));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_allocate(resource, NULL, SMALL, &pointer));
   CHECK_OK(cushim_buffer_destroy(buffer));
   CHECK(byte_of(again, 0) == 77);

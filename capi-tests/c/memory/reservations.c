@@ -58,11 +58,13 @@ static void parts(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_allocation_create(all.device, 0, NULL, &allocation));
   CHECK(allocation == NULL);
   CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_allocation_create(all.device, (size_t)1 << 42, NULL, &allocation));
+  CHECK_CONTAINS(last_message(), "4398046511104 bytes were asked for");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_create(all.device, 0, NULL, &reservation));
   CHECK(reservation == NULL);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_create(all.device, SIZE_MAX, NULL, &reservation));
   if (is_software(all.driver)) {
     CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_reservation_create(all.device, (size_t)1 << 46, NULL, &reservation));
+    CHECK_CONTAINS(last_message(), "70368744177664 addresses in a row were asked for");
     options.shareable = CUSHIM_SHAREABLE_FABRIC;
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_allocation_create(all.device, 1, &options, &allocation));
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_reservation_create(all.device, 1, &options, &reservation));
@@ -75,7 +77,7 @@ static void parts(void) {
   CHECK(location.kind == CUSHIM_LOCATION_DEVICE && location.id == 0);
   CHECK_OK(cushim_allocation_native(allocation, &native));
   CHECK(native != 0);
-  CHECK_CONTAINS(description(allocation), "allocation");
+  CHECK_CONTAINS(description(allocation), "allocation: 2097152 bytes on device 0");
   CHECK_OK(cushim_allocation_ref(allocation, &more));
   CHECK_OK(cushim_allocation_destroy(allocation));
   if (is_software(all.driver)) CHECK(before - free_memory() == UNIT);
@@ -86,7 +88,7 @@ static void parts(void) {
   CHECK_OK(cushim_reservation_create(all.device, 3 * UNIT - 1, &options, &reservation));
   CHECK_OK(cushim_reservation_get_size(reservation, &bytes));
   CHECK(bytes == 3 * UNIT && pointer_of(reservation) % (64 * UNIT) == 0);
-  CHECK_CONTAINS(description(reservation), "reservation");
+  CHECK_CONTAINS(description(reservation), "reservation: 6291456 bytes at 0x");
   CHECK_OK(cushim_reservation_destroy(reservation));
   CHECK_OK(cushim_reservation_destroy(NULL));
   CHECK_OK(cushim_allocation_destroy(NULL));

@@ -335,12 +335,13 @@ static void sleep_and_wake(void) {
   fill_all(buffer, 2);
   CHECK(is_asleep(buffer) == 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_wake(buffer, stream));
-  CHECK_CONTAINS(last_message(), "does not sleep");
+  CHECK_CONTAINS(last_message(), "buffer \"weights\": it does not sleep");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_sleep(buffer, stream, 2));
   CHECK_OK(cushim_buffer_sleep(buffer, stream, CUSHIM_SLEEP_KEEP_CONTENTS));
   CHECK(is_asleep(buffer) == 1 && pointer_of(buffer) == address && cushim_buffer_size(buffer) == 4 * MIB);
   CHECK(is_back(before));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_sleep(buffer, stream, 0));
+  CHECK_CONTAINS(last_message(), "buffer \"weights\": it sleeps");
   CHECK_CONTAINS(last_message(), "wake it first");
   /* What would use it is refused by name. */
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, fill_buffer(stream, buffer, 0, 1, 1));

@@ -37,7 +37,7 @@ impl Buffer {
         callback::check_allowed()?;
         let resource = self.virtual_resource("grows")?;
         let (pointer, bytes) =
-            resource.grow(self.extent(), bytes, options).map_err(|failure| failure.about(self))?;
+            resource.grow(self.extent(), bytes, options).map_err(|failure| self.named(failure))?;
         let (known, stream) = (Known::of_resource(resource, pointer, None), self.stream());
         Ok(Self::new(None, pointer, bytes, known, Home::Resource(resource.clone()), stream))
     }
@@ -55,8 +55,7 @@ impl Buffer {
     /// [`Status::OUT_OF_MEMORY`] if the host has no room for the contents; that of the stream's work.
     pub fn sleep(&self, stream: &Stream, contents: Contents) -> Result<(), Error> {
         let resource = self.prepared("sleeps", stream)?;
-        let about = |failure: Error| failure.about(self);
-        resource.check_may_sleep(self.extent()).map_err(about)?;
+        resource.check_may_sleep(self.extent()).map_err(|failure| self.named(failure))?;
         let kept = match contents {
             Contents::Dropped => {
                 stream.synchronize()?;
@@ -64,7 +63,7 @@ impl Buffer {
             }
             Contents::Kept => Some(self.contents(resource, stream)?),
         };
-        resource.sleep(self.extent(), kept).map_err(about)
+        resource.sleep(self.extent(), kept).map_err(|failure| self.named(failure))
     }
 
     /// A copy of all that is in the memory, after the stream has done its work so far.
@@ -94,7 +93,7 @@ impl Buffer {
             stream.synchronize()
         };
         let woken = resource.wake(self.extent(), place_of(stream), restore);
-        woken.map_err(|failure| failure.about(self))
+        woken.map_err(|failure| self.named(failure))
     }
 
     /// In how many pieces its memory was created: one, and one more each time that it grew.
@@ -166,6 +165,16 @@ impl Buffer {
             let refusal = format!("only a buffer of a virtual resource {what}, and {self} is none");
             Error::new(Status::UNSUPPORTED, refusal).about(self)
         })
+    }
+
+    /// What the memory refuses, which does not know what the buffer is called.
+    #[cold]
+    fn named(&self, mut failure: Error) -> Error {
+        let name = self.to_string();
+        if failure.status == Status::INVALID_ARGUMENT && !failure.message.contains(&name) {
+            failure.message = format!("{name}: {}", failure.message);
+        }
+        failure.about(self)
     }
 
     /// What sleeping and waking begin with.

@@ -32,7 +32,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] for a resource of another driver; [`Status::INVALID_ARGUMENT`] for one whose memory the
-    /// device does not reach, as far as is known.
+    /// device does not reach, as far as is known, and for one that stands for memory of another process.
     pub fn set_resource(&self, resource: Option<Resource>) -> Result<(), Error> {
         if let Some(resource) = &resource {
             self.check_resource(resource)?;
@@ -49,6 +49,11 @@ impl Device {
             (Status::INVALID_ARGUMENT, "do not fit: no device reaches that memory")
         } else if properties.device.is_some_and(|device| device != self.ordinal()) {
             (Status::INVALID_ARGUMENT, "do not fit: it has another device's memory")
+        } else if !resource.allocates() {
+            (
+                Status::INVALID_ARGUMENT,
+                "do not fit: it stands for memory of another process, and allocates none",
+            )
         } else {
             return Ok(());
         };

@@ -41,6 +41,10 @@ impl Resource {
         Self::new(context.driver(), Source::Opened(source), properties)
     }
 
+    pub(super) fn is_opened(&self) -> bool {
+        matches!(self.0.source, Source::Opened(_))
+    }
+
     /// The context of memory that is allocated at once, and can be exported by itself.
     pub(in crate::memory) fn exporting_context(&self) -> Option<&Context> {
         match &self.0.source {

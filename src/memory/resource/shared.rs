@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::sys;
 use crate::memory::DevicePointer;
-use crate::memory::shared_file::{ExportedFile, check_file};
+use crate::memory::shared_file::{ExportedFile, check_file, explain_files};
 use crate::object::descriptor::{self, Descriptor, DescriptorBytes, DescriptorKind, NATIVE, unique};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Shared as _, Weakly};
@@ -89,7 +89,7 @@ impl Resource {
         }
         check_file(file)?;
         let imported = Imported::new(device.driver(), descriptor.pool, file);
-        let imported = imported.map_err(|error| explain_import(device.failed(error), file))?;
+        let imported = imported.map_err(|error| explain_import(explain_files(device.failed(error)), file))?;
         let imported = imported.ok_or_else(|| {
             let refusal = format!(
                 "file descriptor {file} is of another pool, which is imported already; pass the one that was exported with this descriptor"
@@ -117,6 +117,11 @@ impl Resource {
         self.pool().is_ok_and(|pool| pool.imported().is_some())
     }
 
+    /// Whether it allocates memory, and is not another process's.
+    pub(super) fn allocates(&self) -> bool {
+        !self.is_imported() && !self.is_opened()
+    }
+
     /// What another process needs to import memory of the pool: the pool's number, and the driver's bytes.
     pub(in crate::memory) fn export_memory(
         &self,
@@ -139,7 +144,7 @@ impl Resource {
     /// A new descriptor of the pool. Of a pool that was not created here, only the driver knows whether it can have one.
     fn share(&self, pool: &Pool) -> Result<i32, Error> {
         pool.raw().share().map_err(|error| {
-            let mut failure = self.failed(error);
+            let mut failure = explain_files(self.failed(error));
             if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
                 failure.message.push_str(&format!(
                     ". Only a pool that was created with handle_types {FILES} (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) can be exported, \

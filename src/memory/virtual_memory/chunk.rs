@@ -3,8 +3,10 @@
 use super::plan::Plan;
 use crate::driver::calls::memory::virtual_memory::{RawAllocation, RawReservation};
 use crate::driver::{CallError, Driver, sys};
+use crate::memory::shared_file::explain_files;
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
+use crate::op::is_out_of_memory;
 use std::sync::Arc;
 
 /// Memory that was created at once.
@@ -22,7 +24,7 @@ impl Chunk {
     pub(super) fn create(plan: &Arc<Plan>, bytes: usize) -> Result<Arc<Self>, Error> {
         let table = plan.driver().object_table();
         let raw = RawAllocation::create(table, bytes, &plan.properties)
-            .map_err(|error| explain_creation(plan.failed(error), plan))?;
+            .map_err(|error| explain_creation(plan.failed(error), plan, bytes))?;
         Ok(Arc::new(Self { raw: Some(raw), bytes, plan: Arc::clone(plan), is_imported: false }))
     }
 
@@ -30,7 +32,7 @@ impl Chunk {
     pub(super) fn import(plan: &Arc<Plan>, bytes: usize, file: i32) -> Result<Arc<Self>, Error> {
         let table = plan.driver().object_table();
         let raw = RawAllocation::import(table, file).map_err(|error| {
-            let mut failure = plan.failed(error);
+            let mut failure = explain_files(plan.failed(error));
             failure.message.push_str(&format!(
                 ". File descriptor {file} must be the one that was exported with these bytes, received by SCM_RIGHTS or inherited"
             ));
@@ -58,14 +60,17 @@ impl Chunk {
     }
 }
 
-/// A device says that it has a fabric where the machine has set up none.
+/// A device says that it has a fabric where the machine has set up none; and that memory ran out is no news without how much was wanted.
 #[cold]
-fn explain_creation(mut failure: Error, plan: &Plan) -> Error {
+fn explain_creation(mut failure: Error, plan: &Plan, bytes: usize) -> Error {
     if plan.properties.is_for_fabric() && failure.status.0 == sys::CUDA_ERROR_NOT_PERMITTED.0 {
         failure.message.push_str(
             ". Memory for a fabric needs an IMEX channel, which this process has not: set one up (nvidia-imex), or share by file descriptors \
              (CUSHIM_SHAREABLE_POSIX_FD)",
         );
+    }
+    if is_out_of_memory(&failure) {
+        failure.message.push_str(&format!(". {bytes} bytes were asked for"));
     }
     failure
 }
@@ -95,7 +100,15 @@ impl Addresses {
     ) -> Result<Arc<Self>, Error> {
         let driver = plan.driver();
         let raw = RawReservation::reserve(driver.object_table(), bytes, alignment, hint);
-        let raw = raw.map_err(|error| plan.failed(error))?;
+        let raw = raw.map_err(|error| {
+            let mut failure = plan.failed(error);
+            if is_out_of_memory(&failure) {
+                failure
+                    .message
+                    .push_str(&format!(". {bytes} addresses in a row were asked for; ask for fewer"));
+            }
+            failure
+        })?;
         Ok(Arc::new(Self { raw: Some(raw), driver: driver.clone() }))
     }
 

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use crate::device::Device;
 use crate::driver::sys;
 use crate::location::Location;
-use crate::memory::shared_file::{ExportedFile, check_file};
+use crate::memory::shared_file::{ExportedFile, check_file, explain_files};
 use crate::object::descriptor::{Descriptor, DescriptorBytes, DescriptorKind, NATIVE, unique};
 use crate::object::error::{Error, Status};
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn export_at(chunk: &Chunk, place: Place, offset: usize) -> Result<Exported, Err
     }
     (descriptor.bytes, descriptor.offset) = (chunk.bytes as u64, offset as u64);
     descriptor.native = place.write(plan.location);
-    let file = chunk.raw().share().map_err(|error| plan.failed(error))?;
+    let file = chunk.raw().share().map_err(|error| explain_files(plan.failed(error)))?;
     Ok((ExportedFile::new(file), descriptor.write()))
 }
 
