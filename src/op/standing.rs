@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::driver::calls::memory::virtual_memory::access_at;
 use crate::driver::sys::{CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 use crate::location::Location;
+use crate::pointer::PointerAttributes;
 
 /// What a device is to do with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,9 @@ const STEP: u64 = 2 << 20;
 /// How so many bytes from an address on stand to what the device of a context is to do with them.
 #[cold]
 pub(super) fn standing(at: &Context, address: u64, bytes: usize, what: Use) -> Standing {
+    if !may_be_virtual(at, address) {
+        return Standing::Other;
+    }
     let place = Location::device(at.device().ordinal()).native();
     let end = address.saturating_add(bytes as u64);
     let mut next = address;
@@ -51,6 +55,13 @@ pub(super) fn standing(at: &Context, address: u64, bytes: usize, what: Use) -> S
         next = (next / STEP + 1) * STEP;
     }
     Standing::Open
+}
+
+/// Virtual memory is of no context and of no pool (measured on driver branch 580). Of other memory nobody is asked who may use it.
+fn may_be_virtual(at: &Context, address: u64) -> bool {
+    PointerAttributes::of(at.driver(), address).is_ok_and(|known| {
+        known.memory_type.is_some() && known.context.is_null() && known.pool.is_null() && !known.managed
+    })
 }
 
 impl Standing {
