@@ -31,7 +31,7 @@ libcuda.so.1, and its devices by NVML (libnvidia-ml.so.1). Nothing outside of th
 --version           say the version of this program
 
 A value may follow in the same word, as in --cuda=12.8. Variables of softcuda's that are set (SOFTCUDA_MEMORY and others) count where
-no option says otherwise. Set for COMMAND are LD_LIBRARY_PATH, LIBRARY_PATH, LD_AUDIT, PATH, CUSHIM_DRIVER, CUSHIM_SOFTCUDA,
+no option says otherwise. Set for COMMAND are LD_LIBRARY_PATH, LIBRARY_PATH, LD_AUDIT, GLIBC_TUNABLES, PATH, CUSHIM_DRIVER, CUSHIM_SOFTCUDA,
 TRITON_LIBCUDA_PATH, TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH, and what begins with SOFTCUDA_.
 
 CUSHIM_SOFTCUDA     in the environment: a libsoftcuda.so, or one in its folder, that is to be used

@@ -29,6 +29,15 @@ pub(crate) const USUAL_MEMORY: u64 = 2 << 30;
 /// Where programs are where `PATH` is not set, to the C library.
 pub(crate) const USUAL_PROGRAMS: &str = "/bin:/usr/bin";
 
+/// Settings of the C library.
+const TUNABLES: &str = "GLIBC_TUNABLES";
+
+/// How many bytes of thread-local variables the libraries may have that are not there when the first threads' are laid out. Where the loader is
+/// asked, those are all that a program is linked with: a library with more, as rustc has one with 23 KiB, would not be loaded. Each thread's stack
+/// gives as much.
+const ROOM: &str = "glibc.rtld.optional_static_tls";
+const ROOM_BYTES: usize = 32 << 10;
+
 /// What the options set.
 pub(crate) fn of(options: &Options) -> Result<Vec<Setting>, Problem> {
     let mut settings = Vec::new();
@@ -152,8 +161,19 @@ pub(crate) fn for_command(
     }
     if let Some(auditor) = folder.auditor() {
         settings.push(Setting::new("LD_AUDIT", before("LD_AUDIT", &auditor)));
+        settings.push(Setting::new(TUNABLES, with_room(&std::env::var_os(TUNABLES).unwrap_or_default())));
     }
     settings
+}
+
+/// What the C library is to do otherwise, with room for thread-local variables unless it says how much already.
+fn with_room(tunables: &OsStr) -> OsString {
+    let mut all = tunables.to_owned();
+    if !tunables.to_string_lossy().contains(ROOM) {
+        all.push(if all.is_empty() { "" } else { ":" });
+        all.push(format!("{ROOM}={ROOM_BYTES}"));
+    }
+    all
 }
 
 /// The list of files that a variable has, with one more at its beginning.
@@ -173,8 +193,20 @@ fn with_first(file: &Path, others: &OsStr) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use super::{Setting, of};
+    use super::{Setting, of, with_room};
     use crate::arguments::Options;
+
+    #[test]
+    fn tunables_stay() {
+        let room = "glibc.rtld.optional_static_tls=32768";
+        for (before, after) in [
+            ("", room.to_owned()),
+            ("glibc.malloc.check=1", format!("glibc.malloc.check=1:{room}")),
+            ("glibc.rtld.optional_static_tls=4096", "glibc.rtld.optional_static_tls=4096".to_owned()),
+        ] {
+            assert_eq!(with_room(before.as_ref()), *after);
+        }
+    }
 
     #[test]
     fn options_are_variables() {

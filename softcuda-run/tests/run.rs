@@ -262,6 +262,26 @@ fn the_folder_for_temporary_files_may_have_any_name() {
     machine.is_empty();
 }
 
+/// Compilers have libraries with many thread-local variables, which are part of the program: rustc could not start.
+#[test]
+fn programs_may_have_many_thread_local_variables() {
+    let machine = Machine::new();
+    let library = "static __thread char many[24000] __attribute__((tls_model(\"initial-exec\")));
+char *first(void) { return many; }
+";
+    let library = machine.program("many.c", library, &["-shared", "-fPIC"]);
+    let there = machine.path("libmany.so");
+    std::fs::rename(library, &there).expect("it is ours");
+    let source = "char *first(void); int main(void) { return first()[23999]; }\n";
+    let program = machine.program("uses.c", source, &[&there]);
+    for tunables in ["", "glibc.malloc.check=0"] {
+        let mut command = machine.command(&[&program]);
+        command.env("GLIBC_TUNABLES", tunables);
+        let output = common::output(command);
+        assert_eq!((output.status, output.err.as_str()), (Some(0), ""), "{output:?}");
+    }
+}
+
 /// Then the C library looks in its usual folders.
 #[test]
 fn without_a_path_programs_are_found() {
