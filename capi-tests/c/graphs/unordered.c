@@ -159,7 +159,8 @@ static void the_host_orders(void) {
   CHECK_OK(cushim_event_synchronize(event));
   fill(a, slot(0), 64);
   is_reported(0);
-  while (!done) CHECK_OK(cushim_stream_query(a, &done));
+  while (!done && CHECK_OK(cushim_stream_query(a, &done))) {
+  }
   fill(b, slot(0), 64);
   is_reported(0);
   CHECK_OK(cushim_context_synchronize(all.context));
