@@ -39,8 +39,9 @@ fn select(list: &str, count: usize) -> Option<Vec<usize>> {
     Some(visible)
 }
 
+/// Of a number that takes more, its lower 32 bits count (measured on driver 580).
 fn by_number(entry: &str, count: usize) -> Option<usize> {
-    number(entry).and_then(|number| usize::try_from(number).ok()).filter(|&device| device < count)
+    number(entry).and_then(|number| usize::try_from(number as i32).ok()).filter(|&device| device < count)
 }
 
 /// The number that a text begins with, as C reads one; what comes after it does not matter.
@@ -103,6 +104,8 @@ mod tests {
             ("0,,1", &[0]),
             (",0", &[]),
             ("4,0", &[]),
+            ("4294967297", &[1]),
+            ("4294967295", &[]),
             ("99999999999999999999", &[]),
             ("GPU-", &[]),
             ("gpu-736f6674", &[]),
