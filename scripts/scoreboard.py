@@ -3,7 +3,6 @@
 
 import argparse
 import collections
-import datetime
 import os
 import platform
 import re
@@ -11,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -28,7 +26,14 @@ def initialize_from_pytest_config(request):
     request.cls._dump_failed_filechecks = False
 """
 
-# Each suite: what pip installs, whose versions are written down, what pytest runs, and where tests are if they come with the package.
+# What PyCUDA is built with: the toolkit that pip installs, which has no curand.
+PYCUDA_CONFIGURATION = """CUDA_ROOT = {toolkit!r}
+CUDA_INC_DIR = [{toolkit!r} + "/include"]
+CUDA_ENABLE_CURAND = False
+"""
+
+# Each suite: what pip installs, whose versions are written down, what pytest runs, and where tests are if they come with the package. One that is
+# built here has its tests in the source distribution, and the file that says how it is built.
 SUITES = {
     "numba-cuda": {
         "packages": ["numba-cuda[cu12]", "numba", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-cccl-cu12", "filecheck", "psutil", "cffi", "ml_dtypes", "scipy",
@@ -45,10 +50,23 @@ SUITES = {
         "source": "cuda_core/tests of the repository of cuda-python, at the tag of the version that pip installs",
         "options": [],
     },
+    "PyCUDA": {
+        "packages": ["nvidia-cuda-nvcc==13.0.*", "nvidia-cuda-crt==13.0.*", "nvidia-nvvm==13.0.*", "nvidia-cuda-runtime==13.0.*",
+                     "nvidia-cuda-profiler-api==13.0.*", "numpy", "mako"],
+        "built": ("pycuda", "siteconf.py", PYCUDA_CONFIGURATION),
+        "versions": ["pycuda", "nvidia-cuda-nvcc", "numpy"],
+        "tests": ["test/test_driver.py", "test/test_cumath.py", "test/test_gpuarray.py"],
+        # Elements beyond the last one are read there, too.
+        "options": ["--bounds", "allocation"],
+    },
 }
 
 # What a failure says, and its cause in words; the first that matches counts.
 CAUSES = [
+    (r"CUDAAndCPUCachingTest", "Numba and numba-cuda stamp the index of their caches in two ways, and each takes the other's for old; no driver is asked"),
+    (r"CUipcMemHandle' object has no attribute", "asks cuda-bindings for an attribute that it has no more, before the driver"),
+    (r"get_curand_version", "needs cuRAND, with which it was not built"),
+    (r"libcudadevrt.a. not found", "kernels that start kernels: their library (libcudadevrt) is not where PyCUDA looks"),
     (r"libcudart|cudaRuntime|CUDA runtime", "asks for the CUDA runtime"),
     (r"NO_BINARY_FOR_GPU", "machine code without PTX (a library of NVIDIA's that is linked)"),
     (r"NVRTC_ERROR_COMPILATION", "NVRTC does not compile it: a header that is not installed"),
@@ -93,40 +111,84 @@ def read(report):
     return counts, causes, unknown
 
 
+def install(name, venv, arguments):
+    """An environment with the packages of a suite."""
+    run(sys.executable, "-m", "venv", venv)
+    run(venv / "bin/pip", "install", "-q", "pytest", "pytest-timeout", *SUITES[name]["packages"])
+    if "built" in SUITES[name]:
+        build(venv, arguments, *SUITES[name]["built"])
+
+
+def toolkit_of(venv):
+    """Where pip installs the parts of a CUDA toolkit, of version 13 and later."""
+    return next(iter(venv.glob("lib/python3*/site-packages/nvidia/cu1*")), None)
+
+
+def environment_of(venv, **others):
+    toolkit = toolkit_of(venv)
+    path = [f"{toolkit}/bin"] if toolkit else []
+    return {**os.environ, "PATH": os.pathsep.join([*path, os.environ["PATH"]]), **others}
+
+
+def build(venv, arguments, project, file, text):
+    """Builds a project from its source distribution, which links with the driver, and leaves that for its tests."""
+    run(venv / "bin/pip", "download", "-q", "--no-deps", "--no-binary", project, "--dest", venv, project)
+    shutil.unpack_archive(next(venv.glob(f"{project}-*.tar.gz")), venv / "sources")
+    sources = next((venv / "sources").iterdir())
+    (sources / file).write_text(text.format(toolkit=str(toolkit_of(venv))))
+    run(arguments.run, "--cuda", arguments.cuda, venv / "bin/pip", "install", "-q", sources, env=environment_of(venv))
+
+
+def tests_of(name, venv, arguments):
+    """The tests of a suite, as words for pytest."""
+    suite = SUITES[name]
+    if "built" in suite:
+        sources = next((venv / "sources").iterdir())
+        return [sources / test for test in suite["tests"]]
+    return suite.get("tests") or [Path(arguments.sources[name]).resolve()]
+
+
 def measure(name, folder, arguments):
-    suite, venv = SUITES[name], folder / name
+    suite, venv, report = SUITES[name], folder / name, folder / f"{name}.xml"
+    if arguments.counted:
+        if not report.exists():
+            raise Failure(f"there is no {report}")
+        return table(name, venv, report, arguments)
     if not (venv / "bin/python").exists():
-        run(sys.executable, "-m", "venv", venv)
-        run(venv / "bin/pip", "install", "-q", "pytest", "pytest-timeout", *suite["packages"])
-    tests = suite.get("tests") or [arguments.sources[name]]
+        install(name, venv, arguments)
     place = Path(tempfile.mkdtemp(prefix="scoreboard."))
     try:
         (place / "pytest.ini").write_text("[pytest]\nconsider_namespace_packages = true\n")
         (place / "scoreboard_fixtures.py").write_text(suite.get("fixtures", ""))
-        report = folder / f"{name}.xml"
+        report.unlink(missing_ok=True)
         command = [arguments.run, "--cuda", arguments.cuda, *suite["options"], venv / "bin/python", "-m", "pytest", "-q",
                    "-p", "scoreboard_fixtures", "-p", "no:cacheprovider", "--timeout=300", f"--junitxml={report}"]
-        command += ["-c", "pytest.ini", *tests] if suite.get("tests") else tests
-        begun = time.monotonic()
+        command += [*(["-c", "pytest.ini"] if suite.get("tests") else []), *tests_of(name, venv, arguments)]
         with open(folder / f"{name}.log", "w") as log:
-            environment = {**os.environ, "PYTHONPATH": str(place)}
-            ended = subprocess.run([str(word) for word in command], cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT)
-        if ended.returncode > 1 or not report.exists():
+            ended = subprocess.run([str(word) for word in command], cwd=place, env=environment_of(venv, PYTHONPATH=str(place)), stdout=log,
+                                   stderr=subprocess.STDOUT)
+        if ended.returncode not in (0, 1) or not report.exists():
             raise Failure(f"the suite {name} did not run to its end: {folder / name}.log has what it said")
-        return table(name, venv, report, time.monotonic() - begun, arguments)
+        return table(name, venv, report, arguments)
     finally:
         shutil.rmtree(place)
 
 
-def table(name, venv, report, seconds, arguments):
+def took(report):
+    """The day on which a suite was run, and how long it took."""
+    suite = next(ElementTree.parse(report).iter("testsuite"))
+    seconds = float(suite.get("time"))
+    return suite.get("timestamp")[:10], f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
+
+
+def table(name, venv, report, arguments):
     """What is written of a suite."""
     suite, (counts, causes, unknown) = SUITES[name], read(report)
     list_of = run(venv / "bin/pip", "list", "--format=freeze", "--disable-pip-version-check").splitlines()
     versions = [line.replace("==", " ") for line in list_of if line.split("==")[0] in suite["versions"]]
     options = " ".join(["--cuda", arguments.cuda, *suite["options"]])
-    took = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
     lines = [f"### {name}", "",
-             f"{', '.join(versions)}; Python {platform.python_version()}; `softcuda-run {options}`; {datetime.date.today()}, {took}", "",
+             f"{', '.join(versions)}; Python {platform.python_version()}; `softcuda-run {options}`; {', '.join(took(report))}", "",
              "| passed | failed | skipped |", "|--:|--:|--:|", f"| {counts['passed']:,} | {counts['failed']:,} | {counts['skipped']:,} |", ""]
     if causes:
         lines += ["| failed | because |", "|--:|---|"] + [f"| {count:,} | {words} |" for words, count in causes.most_common()] + [""]
@@ -150,7 +212,7 @@ def write(new):
 
 def main():
     parser = argparse.ArgumentParser(
-        usage="scripts/scoreboard.py [--suite NAME]... [--source NAME=FOLDER]... [--run FILE] [--cuda VERSION] [--write] FOLDER",
+        usage="scripts/scoreboard.py [--suite NAME]... [--source NAME=FOLDER]... [--run FILE] [--cuda VERSION] [--counted] [--write] FOLDER",
         formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__ + "\n\nSuites:\n" + "".join(
             f"  {name:<12} {suite.get('source') or 'comes with its package'}\n" for name, suite in SUITES.items()),
         epilog="Exit status: 0 the suites ran; 1 one did not; 2 wrong usage; 69 something is missing.")
@@ -159,6 +221,7 @@ def main():
     parser.add_argument("--source", metavar="NAME=FOLDER", action="append", default=[], help="the tests of a suite that does not come with its package")
     parser.add_argument("--run", metavar="FILE", default="softcuda-run", help="the program softcuda-run (default: that in PATH)")
     parser.add_argument("--cuda", metavar="VERSION", default="13.0", help="the version of CUDA that the driver supports (default: %(default)s)")
+    parser.add_argument("--counted", action="store_true", help="run nothing: count the reports that FOLDER has from before")
     parser.add_argument("--write", action="store_true", help="write the results into docs/scoreboard.md")
     arguments = parser.parse_args()
     arguments.sources = dict(source.partition("=")[::2] for source in arguments.source)
@@ -168,8 +231,10 @@ def main():
             parser.error(f"there is no suite {name}; there are {', '.join(SUITES)}")
         if not SUITES[name].get("tests") and name not in arguments.sources:
             parser.error(f"the tests of {name} are {SUITES[name]['source']}: say where by --source {name}=FOLDER")
-    arguments.run = shutil.which(arguments.run)
-    if not arguments.run:
+    found = shutil.which(arguments.run)
+    # The tests run in a folder of their own.
+    arguments.run = found and os.path.abspath(found)
+    if not (arguments.run or arguments.counted):
         print("scoreboard: needs softcuda-run; install it, or name it by --run", file=sys.stderr)
         return 69
     arguments.folder.mkdir(parents=True, exist_ok=True)
