@@ -2,10 +2,9 @@
 //! of a pointer how many addresses were reserved at once, which is no measure of what is mapped there.
 
 use crate::context::Context;
-use crate::driver::calls::memory::virtual_memory::access_at;
+use crate::driver::calls::memory::virtual_memory::{access_at, is_mapped_at};
 use crate::driver::sys::{CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 use crate::location::Location;
-use crate::pointer::PointerAttributes;
 
 /// What a device is to do with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,16 +34,14 @@ const STEP: u64 = 2 << 20;
 /// How so many bytes from an address on stand to what the device of a context is to do with them.
 #[cold]
 pub(super) fn standing(at: &Context, address: u64, bytes: usize, what: Use) -> Standing {
-    if !may_be_virtual(at, address) {
-        return Standing::Other;
-    }
     let place = Location::device(at.device().ordinal()).native();
     let end = address.saturating_add(bytes as u64);
     let mut next = address;
     while next < end {
-        let Ok(flags) = access_at(at.table(), next, place) else {
+        if !is_mapped_at(at.table(), next) {
             return if next == address { Standing::Other } else { Standing::Mapped(next - address) };
-        };
+        }
+        let Ok(flags) = access_at(at.table(), next, place) else { return Standing::Open };
         if flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE.0 as u64 {
             match what {
                 _ if flags != CU_MEM_ACCESS_FLAGS_PROT_READ.0 as u64 => return Standing::Closed,
@@ -55,13 +52,6 @@ pub(super) fn standing(at: &Context, address: u64, bytes: usize, what: Use) -> S
         next = (next / STEP + 1) * STEP;
     }
     Standing::Open
-}
-
-/// Virtual memory is of no context and of no pool (measured on driver branch 580). Of other memory nobody is asked who may use it.
-fn may_be_virtual(at: &Context, address: u64) -> bool {
-    PointerAttributes::of(at.driver(), address).is_ok_and(|known| {
-        known.memory_type.is_some() && known.context.is_null() && known.pool.is_null() && !known.managed
-    })
 }
 
 impl Standing {

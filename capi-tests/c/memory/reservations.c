@@ -136,6 +136,7 @@ static void mappings(void) {
 
 static void access_is_set_and_read(void) {
   const cushim_location device = cushim_location_device(0), host = cushim_location_host(), nowhere = cushim_location_device(99);
+  const cushim_location current = {CUSHIM_LOCATION_HOST_NUMA_CURRENT, 0};
   cushim_virtual_options options = zero_options();
   cushim_reservation space = reserved(4 * UNIT);
   cushim_allocation one = allocated(UNIT), closed = NULL;
@@ -157,6 +158,11 @@ static void access_is_set_and_read(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_set_access(space, 0, UNIT, &host, 0));
   CHECK_CONTAINS(last_message(), "cannot use the memory of device 0");
   CHECK_CONTAINS(last_message(), "name a device, or map memory of the host there");
+  CHECK_OK(cushim_reservation_get_access(space, 0, &host, &access));
+  CHECK(access == CUSHIM_VIRTUAL_NO_ACCESS); /* whatever the device may do */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_set_access(space, 0, UNIT, &current, 0));
+  CHECK_CONTAINS(last_message(), "name the host, or a node by its number");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_get_access(space, 0, &current, &access));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_get_access(space, 3 * UNIT, &device, &access));
   CHECK_CONTAINS(last_message(), "nothing is mapped at offset 6291456");
   CHECK(access == 0);
@@ -227,7 +233,7 @@ int main(void) {
   parts();
   mappings();
   access_is_set_and_read();
-  if (is_software(all.driver)) what_is_refused_says_why(); /* drivers may answer otherwise */
+  what_is_refused_says_why();
   in_a_capture();
   return close_graphs();
 }

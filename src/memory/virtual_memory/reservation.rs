@@ -150,7 +150,7 @@ impl Reservation {
     ) -> Result<(), Error> {
         callback::check_allowed()?;
         self.check_inside(offset, bytes)?;
-        place.check(self.0.plan.device())?;
+        self.check_place(place)?;
         let parts = self.0.parts.lock();
         let whole = self.whole(&parts, offset, bytes)?;
         let mut end = offset;
@@ -178,14 +178,31 @@ impl Reservation {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] where nothing is mapped, and for a place that there is not; the driver's.
     pub fn access(&self, offset: usize, place: Location) -> Result<Access, Error> {
-        place.check(self.0.plan.device())?;
+        self.check_place(place)?;
         let parts = self.0.parts.lock();
         let found = parts.range(..=offset).next_back();
-        if found.is_none_or(|(start, part)| *start + part.bytes() <= offset) {
+        let Some((_, part)) = found.filter(|(start, part)| *start + part.bytes() > offset) else {
             return Err(self.refused(format!("nothing is mapped at offset {offset} of {self}")));
-        }
-        let flags = self.addresses().raw().access(offset, place.native());
+        };
+        let asked = match place.is_device() {
+            true => place,
+            false if part.chunk.plan.location.is_device() => return Ok(Access::None),
+            // What driver 580 says of the host at large is what a device may do (measured); of its nodes it says the same of all.
+            false => Location::host_numa(0),
+        };
+        let flags = self.addresses().raw().access(offset, asked.native());
         flags.map(access_of).map_err(|error| Error::of_call(self.driver(), error).about(self))
+    }
+
+    /// Refuses what is no place, or none that is given access.
+    fn check_place(&self, place: Location) -> Result<(), Error> {
+        place.check(self.0.plan.device())?;
+        if place == Location::HOST_NUMA_CURRENT {
+            return Err(self.refused(format!(
+                "{place} is no place that has access to {self}: name the host, or a node by its number"
+            )));
+        }
+        Ok(())
     }
 
     /// Refuses a range that is not of whole units, or not inside.

@@ -104,6 +104,18 @@ impl RawAllocation {
     }
 }
 
+/// Whether virtual memory is mapped at an address: only that has a handle. Of other memory driver branch 580 tells that nobody has access.
+pub(crate) fn is_mapped_at(table: &'static Table, address: CUdeviceptr) -> bool {
+    let mut handle = 0;
+    let at = without_provenance_mut(address as usize);
+    // SAFETY: writes one handle; the driver looks the address up.
+    if unsafe { call!(table, cuMemRetainAllocationHandle_11000(&raw mut handle, at)) }.is_err() {
+        return false;
+    }
+    // SAFETY: held just now, and not again afterwards.
+    gone_at_exit(unsafe { call!(table, cuMemRelease_10020(handle)) }).is_ok()
+}
+
 /// What a place may do with virtual memory at an address, as the driver numbers it.
 pub(crate) fn access_at(
     table: &'static Table,
