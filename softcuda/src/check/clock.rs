@@ -19,6 +19,8 @@ pub(super) struct Clock {
     counts: Vec<u32>,
     /// Addresses of values that were waited for: what comes before the writes of these comes before, too, whenever they are submitted.
     values: Vec<u64>,
+    /// Of each chain, so many pieces may come before, but nobody knows: an unknown piece does that the host has waited for.
+    doubts: Vec<u32>,
 }
 
 impl Clock {
@@ -42,13 +44,23 @@ impl Clock {
 
     /// Everything that comes before the other one, too.
     pub(super) fn join(&mut self, other: &Self) {
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
-        }
-        for (own, others) in self.counts.iter_mut().zip(&other.counts) {
-            *own = (*own).max(*others);
-        }
+        self.join_known(other);
         other.values.iter().for_each(|address| self.wait_for(*address));
+    }
+
+    /// The same but for the values that the other one has waited for.
+    pub(super) fn join_known(&mut self, other: &Self) {
+        raise(&mut self.counts, &other.counts);
+        raise(&mut self.doubts, &other.doubts);
+    }
+
+    /// Of each chain, so much may come before.
+    pub(super) fn doubt(&mut self, counts: &[u32]) {
+        raise(&mut self.doubts, counts);
+    }
+
+    pub(super) fn doubts(&self, epoch: Epoch) -> bool {
+        self.doubts.get(epoch.chain as usize).is_some_and(|count| *count >= epoch.count)
     }
 
     pub(super) fn wait_for(&mut self, address: u64) {
@@ -60,6 +72,13 @@ impl Clock {
     pub(super) fn values(&self) -> &[u64] {
         &self.values
     }
+}
+
+fn raise(counts: &mut Vec<u32>, others: &[u32]) {
+    if counts.len() < others.len() {
+        counts.resize(others.len(), 0);
+    }
+    counts.iter_mut().zip(others).for_each(|(own, other)| *own = (*own).max(*other));
 }
 
 /// What a piece of work has of the order.

@@ -531,6 +531,29 @@ fn a_pair_of_places_is_told_once() {
             p.launch(set, a, &[memory]);
             p.fill(memory, SIZE, b);
             p.ok("cuCtxSynchronize", &[]);
+/// Of what comes before a value that the host writes nobody knows. What is submitted when that has been waited for is known again.
+#[test]
+fn a_value_of_the_hosts_hides_nothing_that_comes_later() {
+    planted(
+        "a_value_of_the_hosts_hides_nothing_that_comes_later",
+        &["cuMemsetD8Async", "cuMemcpyAsync"],
+        |p| {
+            let ([a, b], memory, result, flag) =
+                (p.streams(), p.allocate(SIZE), p.allocate(SIZE), pinned(&p.cu, 4));
+            let (early, copy) = (p.allocate(SIZE), p.allocate(SIZE));
+            p.fill(early, SIZE, b);
+            flag[0] = 1;
+            p.ok("cuStreamWaitValue32_v2", &[a, flag.as_ptr() as u64, 1, 1]);
+            p.copy(copy, early, SIZE, a);
+            assert_eq!(synchronize(&p.cu, a), 0);
+            p.copy(copy, early, SIZE, a);
+            p.fill(memory, SIZE, a);
+            p.order_if_mended(a, b);
+            p.copy(result, memory, SIZE, b);
+        },
+    );
+}
+
         }
         assert_eq!(p.reports().len(), 1, "{:#?}", p.reports());
     });
@@ -903,16 +926,19 @@ mod random {
         p.ok("cuCtxGetCurrent", &[at(&mut here)]);
         p.ok("cuDevicePrimaryCtxRetain", &[at(&mut there), 1]);
         p.ok("cuCtxSetCurrent", &[there]);
-        let (elsewhere, its_event) = (free_stream(&p.cu), event(&p.cu));
+        let elsewhere = free_stream(&p.cu);
         p.ok("cuCtxSetCurrent", &[here]);
         let streams = [LEGACY, PER_THREAD, created[0], created[1], created[2], elsewhere];
         for number in 0..programs {
-            let own = [(); 3].map(|()| (event(&p.cu), None));
-            let events = [own[0], own[1], own[2], (its_event, None)];
+            // No event was recorded before: a wait for it would be work in its stream.
+            let own = [(); 3].map(|()| event(&p.cu));
+            p.ok("cuCtxSetCurrent", &[there]);
+            let events = [own[0], own[1], own[2], event(&p.cu)];
+            p.ok("cuCtxSetCurrent", &[here]);
             let mut model = Model {
                 program: &p,
                 streams,
-                events,
+                events: events.map(|event| (event, None)),
                 pieces: Vec::new(),
                 waited: 0,
                 operations: &mut operations,
@@ -935,7 +961,7 @@ mod random {
             }
             wait_for_all(&p, &streams);
             p.cu.call("softcuda_check_reset", &[]);
-            own.iter().for_each(|(event, _)| p.ok("cuEventDestroy_v2", &[*event]));
+            events.iter().for_each(|event| p.ok("cuEventDestroy_v2", &[*event]));
         }
         assert!((programs / 6..programs * 19 / 20).contains(&with_races), "{with_races} of {programs}");
     }

@@ -70,7 +70,8 @@ impl Order {
 
     fn before<'s>(&self, after: impl Iterator<Item = &'s Arc<Stamp>>, awaits: &[u64]) -> Clock {
         let mut clock = Clock::clone(&self.host);
-        after.for_each(|stamp| clock.join(&stamp.clock));
+        // Of what the host has waited for, it knows more than the piece did.
+        after.filter(|stamp| !self.host.has(stamp.epoch)).for_each(|stamp| clock.join(&stamp.clock));
         awaits.iter().for_each(|address| clock.wait_for(*address));
         clock
     }
@@ -106,8 +107,31 @@ impl Order {
     /// The host has waited for a piece: all that is submitted from now on comes after it.
     pub(super) fn host_waited(&mut self, stamp: &Stamp) {
         if !self.host.has(stamp.epoch) {
-            Arc::make_mut(&mut self.host).join(&stamp.clock);
+            let known = self.settled(&stamp.clock);
+            Arc::make_mut(&mut self.host).join(&known);
         }
+    }
+
+    /// What comes before a piece that is done: the values that it has waited for are written. If nobody here has done that, whoever did may
+    /// have come after anything that was submitted until now, and after nothing that will be.
+    fn settled(&self, clock: &Clock) -> Clock {
+        let (mut all, mut seen, mut ahead) = (Clock::default(), Vec::new(), clock.values().to_vec());
+        all.join_known(clock);
+        while let Some(address) = ahead.pop() {
+            if seen.contains(&address) {
+                continue;
+            }
+            seen.push(address);
+            let Some(written) = self.written.get(&address) else {
+                all.doubt(&self.chains.iter().map(|chain| chain.last).collect::<Vec<_>>());
+                continue;
+            };
+            for clock in written.values() {
+                all.join_known(clock);
+                ahead.extend(clock.values());
+            }
+        }
+        all
     }
 
     pub(super) fn has_host_waited(&self, stamp: &Stamp) -> bool {
@@ -126,24 +150,25 @@ impl Order {
             return Relation::Before;
         }
         let (mut seen, mut ahead) = (Vec::new(), second.clock.values().to_vec());
-        let mut answer = Relation::Unordered;
+        let mut is_known = !second.clock.doubts(first);
         while let Some(address) = ahead.pop() {
             if seen.contains(&address) {
                 continue;
             }
             seen.push(address);
             let Some(written) = self.written.get(&address) else {
-                answer = Relation::Unknown;
+                is_known = false;
                 continue;
             };
             for clock in written.values() {
                 if clock.has(first) {
                     return Relation::Before;
                 }
+                is_known &= !clock.doubts(first);
                 ahead.extend(clock.values());
             }
         }
-        answer
+        if is_known { Relation::Unordered } else { Relation::Unknown }
     }
 }
 

@@ -22,14 +22,33 @@ struct Piece {
     before: Vec<usize>,
     /// The values that it waits for.
     awaits: Vec<u64>,
+    /// How often the host had waited by then.
+    waits: usize,
+}
+
+/// The host has waited for a piece.
+struct Waited {
+    /// All that came before that, by what was known then.
+    known: Vec<bool>,
+    /// So many pieces were there, if one of them had waited for a value that nobody had written; or fewer, of an earlier wait.
+    doubt: usize,
+}
+
+/// What comes before a piece.
+struct Earlier {
+    known: Vec<bool>,
+    /// Whether it waits for a value that nobody writes.
+    is_open: bool,
+    /// Of so many pieces nobody knows, because the host has waited for such a one.
+    doubt: usize,
 }
 
 #[derive(Default)]
 struct Program {
     order: Order,
     pieces: Vec<Piece>,
-    /// The pieces that the host has waited for.
-    waited: Vec<usize>,
+    /// What the host has waited for.
+    waited: Vec<Waited>,
     /// The last piece of each queue.
     last: Vec<Option<usize>>,
     /// Which piece has written which value.
@@ -45,11 +64,11 @@ impl Program {
             Some(queue) => self.order.in_queue(queue as u64, stamps.iter(), &awaits),
             None => self.order.aside(stamps.iter(), &awaits),
         };
-        before.extend(&self.waited);
+        before.retain(|piece| !self.has_waited(*piece));
         if let Some(queue) = queue {
             self.last[queue] = Some(self.pieces.len());
         }
-        self.pieces.push(Piece { stamp: Arc::new(stamp), before, awaits });
+        self.pieces.push(Piece { stamp: Arc::new(stamp), before, awaits, waits: self.waited.len() });
     }
 
     /// One more step; of a piece, or of the host.
@@ -63,7 +82,10 @@ impl Program {
             0 if count > 0 => {
                 let piece = random.below(count);
                 self.order.host_waited(&self.pieces[piece].stamp);
-                self.waited.push(piece);
+                if !self.has_waited(piece) {
+                    let Earlier { known, is_open, doubt } = self.earlier(piece);
+                    self.waited.push(Waited { known, doubt: if is_open { count } else { doubt } });
+                }
             }
             1 => {
                 let after = some(random);
@@ -90,28 +112,41 @@ impl Program {
         }
     }
 
-    /// By a search: all that comes before a piece, itself included, and whether it waits for a value that nobody writes.
-    fn earlier(&self, piece: usize) -> (Vec<bool>, bool) {
-        let (mut seen, mut ahead, mut unknown) = (vec![false; self.pieces.len()], vec![piece], false);
+    /// Whether the host has waited for a piece.
+    fn has_waited(&self, piece: usize) -> bool {
+        self.waited.iter().any(|waited| waited.known.get(piece) == Some(&true))
+    }
+
+    /// By a search: all that comes before a piece, itself included.
+    fn earlier(&self, piece: usize) -> Earlier {
+        let (mut seen, mut ahead) = (vec![false; self.pieces.len()], vec![piece]);
+        let mut earlier = Earlier { known: seen.clone(), is_open: false, doubt: 0 };
         while let Some(piece) = ahead.pop() {
             if std::mem::replace(&mut seen[piece], true) {
                 continue;
             }
-            ahead.extend(&self.pieces[piece].before);
-            for value in &self.pieces[piece].awaits {
+            let Piece { before, awaits, waits, .. } = &self.pieces[piece];
+            ahead.extend(before);
+            for value in awaits {
                 let writers = self.written.iter().filter(|(written, _)| written == value);
-                unknown |= writers.clone().count() == 0;
+                earlier.is_open |= writers.clone().count() == 0;
                 ahead.extend(writers.map(|(_, piece)| *piece));
             }
+            // What the host knew is not looked for again: who writes the values now came later.
+            for Waited { known, doubt } in &self.waited[..*waits] {
+                known.iter().zip(&mut earlier.known).for_each(|(known, all)| *all |= *known);
+                earlier.doubt = earlier.doubt.max(*doubt);
+            }
         }
-        (seen, unknown)
+        seen.iter().zip(&mut earlier.known).for_each(|(seen, all)| *all |= *seen);
+        earlier
     }
 
     fn check(&self) -> usize {
         for (number, piece) in self.pieces.iter().enumerate() {
-            let (earlier, unknown) = self.earlier(number);
-            for (other, is_earlier) in earlier.iter().enumerate() {
-                let expected = match (is_earlier, unknown) {
+            let earlier = self.earlier(number);
+            for (other, is_earlier) in earlier.known.iter().enumerate() {
+                let expected = match (is_earlier, earlier.is_open || other < earlier.doubt) {
                     (true, _) => Relation::Before,
                     (false, true) => Relation::Unknown,
                     (false, false) => Relation::Unordered,
