@@ -2617,14 +2617,16 @@ cushim_status cushim_error_get_driver_log(cushim_error error, char *buffer, size
 
 /*
  * Names an object in error messages and log lines, whichever handle of it is used. All handles of a driver share one
- * label.
+ * label. The software driver is told the labels of streams, events, buffers, reservations, libraries and contexts, and
+ * has them in its reports of races, memory errors and leaks.
  *
  * @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
  * @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles
  *   the last 256 labels are remembered, for messages.
  * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
  */
-cushim_status cushim_set_label(const void *handle, const char *label);
+cushim_status cushim_set_label(const void *handle,
+                               const char *label);
 
 /*
  * Copies the label of an object.

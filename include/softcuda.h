@@ -220,6 +220,18 @@ int64_t softcuda_live_bytes(const char *kind);
 int softcuda_dump(int fd);
 
 /*
+ * Names an object in what is said of it: of a stream and of memory in the reports of the checks, of everything in those of
+ * what was never released, and in softcuda_dump. `object` is its handle, or for memory its first address, a device or a
+ * host pointer. `label` is copied; NULL or "" takes the name away. It goes with the object.
+ *
+ * Handles that mean a default stream have no name, and nodes of graphs neither.
+ *
+ * Errors: 1 `label` is no UTF-8; 500 nothing that lives has this handle or begins at this address.
+ */
+int softcuda_label_set(uint64_t object,
+                       const char *label);
+
+/*
  * 1 if the address, a device or a host pointer, lies in an allocation or registration that was not released; 0 if not.
  */
 int softcuda_is_live(uint64_t address);

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::driver::calls::event::RawEvent;
 use crate::driver::{CallError, Driver, Kind as DriverKind, sys};
 use crate::object::error::{Error, Status};
+use crate::object::handle::Object as _;
 use crate::object::handle::{Header, object};
 use crate::object::in_place::arc_of;
 use crate::object::native::{self, Handle, HasNative, Native};
@@ -60,7 +61,7 @@ pub(crate) struct EventObject {
     native: Native<RawEvent>,
 }
 
-object!(EventObject as Event: Event, header);
+object!(EventObject as Event: Event, header; tell_label);
 
 /// The events that are found by their native handle: those whose handle others may have. Most events are created, recorded and
 /// destroyed without that.
@@ -75,6 +76,12 @@ impl Handle for RawEvent {
 
     fn destroy(self) -> Result<(), CallError> {
         Self::destroy(self)
+    }
+}
+
+impl EventObject {
+    fn tell_label(&self, label: Option<&str>) {
+        self.native.place().driver().tell_label(self.native.handle().address(), label);
     }
 }
 
@@ -367,7 +374,7 @@ impl Event {
 
     /// Names the event in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.0.header.set_label(label);
+        self.0.set_label(label);
     }
 
     /// The name that messages use.

@@ -12,6 +12,7 @@ use crate::driver::calls::stream::RawStream;
 use crate::driver::{CallError, Driver, Kind as DriverKind, sys};
 use crate::object::callback;
 use crate::object::error::{Error, Status, Subject};
+use crate::object::handle::Object as _;
 use crate::object::handle::Shared as _;
 use crate::object::handle::Weakly;
 use crate::object::handle::{DefaultStream, Header, object};
@@ -55,7 +56,7 @@ pub(crate) struct StreamObject {
     capturing: Capturing,
 }
 
-object!(StreamObject as Stream: Stream, header);
+object!(StreamObject as Stream: Stream, header; tell_label);
 
 /// What a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +93,13 @@ impl StreamObject {
             kind,
             native: Native::new(context.clone(), raw, ownership),
             capturing: Capturing::new(kind != StreamKind::Created, context.driver().checks_order()),
+        }
+    }
+
+    /// The handle of a default stream means another one in each context.
+    fn tell_label(&self, label: Option<&str>) {
+        if matches!(self.kind, StreamKind::Created | StreamKind::Wrapped) {
+            self.native.place().driver().tell_label(self.native.handle().address(), label);
         }
     }
 }
@@ -337,7 +345,7 @@ impl Stream {
 
     /// Names the stream in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.0.header.set_label(label);
+        self.0.set_label(label);
         if let Some(which) = self.default() {
             let mut slot = self.context().stream_slot(which).lock();
             if let Some(kept) = slot.get::<KeptDefault>() {

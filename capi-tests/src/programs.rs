@@ -64,6 +64,7 @@ const CONDITIONS: &[Condition] = &[
     Condition("softcuda/soak", &[ONE_VERSION], &[]),
     Condition("softcuda/asleep", OLD_AND_NEW, &[]),
     Condition("softcuda/descriptors", OLD_AND_NEW, &[]),
+    Condition("softcuda/labels", &["11.4", ONE_VERSION], &[("SOFTCUDA_CHECK", "races,leaks")]),
     Condition("softcuda/fabric", &["12.2", ONE_VERSION], &[]),
     Condition("softcuda/granularity", &["12.2", ONE_VERSION], &[]),
     Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),

@@ -29,6 +29,7 @@ use crate::device::Device;
 use crate::driver::calls::context::{self as calls, RawContext};
 use crate::driver::{CallError, Driver, Table, sys};
 use crate::object::error::{Error, Status, Subject};
+use crate::object::handle::Object as _;
 use crate::object::handle::{Header, object};
 use crate::object::native::{self, Place};
 use crate::object::owning::{Ownership, Owning, Taking};
@@ -68,7 +69,7 @@ pub(crate) struct ContextObject {
     own_events: OwnEvents,
 }
 
-object!(ContextObject as Context: Context, header, claimed, let_go);
+object!(ContextObject as Context: Context, header, claimed, let_go; tell_label);
 
 /// What a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -323,7 +324,7 @@ impl Context {
 
     /// Names the context in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.0.header.set_label(label);
+        self.0.set_label(label);
     }
 
     /// The name that messages use.
@@ -368,6 +369,10 @@ impl Context {
 impl ContextObject {
     fn driver(&self) -> &Driver {
         self.device.driver()
+    }
+
+    fn tell_label(&self, label: Option<&str>) {
+        self.driver().tell_label(self.raw().handle().addr(), label);
     }
 
     fn kind(&self) -> ContextKind {

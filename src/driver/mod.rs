@@ -23,6 +23,7 @@ pub(crate) mod file;
 mod find;
 mod getter;
 mod kind;
+mod labels;
 mod library;
 mod module;
 mod none;

@@ -4,6 +4,7 @@ use super::catalogue::Row;
 use super::error::{MissingSymbol, OpenError};
 use super::getter::{Getter, GetterKind};
 use super::kind::Kind;
+use super::labels::Labels;
 use super::library::Library;
 use super::options::OpenOptions;
 use super::report::LoadReport;
@@ -37,6 +38,8 @@ pub(super) struct Core {
     /// Whether graphs are checked at each launch.
     checks_graphs: AtomicBool,
     checks_order: AtomicBool,
+    /// What the driver takes labels by, looked up when there is one.
+    labels: OnceLock<Option<Labels>>,
 }
 
 /// The variants for the per-thread default stream.
@@ -65,6 +68,7 @@ impl Core {
             library: resolver.library,
             checks_graphs: AtomicBool::new(false),
             checks_order: AtomicBool::new(false),
+            labels: OnceLock::new(),
         };
         if core.getter == GetterKind::Custom {
             // A caller's getter is called while the driver is being opened, never later.
@@ -185,6 +189,15 @@ impl Driver {
     #[must_use]
     pub fn checks_order(&self) -> bool {
         self.core.checks_order.load(Ordering::Relaxed)
+    }
+
+    /// An object, which the driver knows by this handle, or memory that begins at this address, is called so from now on, in
+    /// what a driver in software says of it; `None` takes the label away.
+    pub(crate) fn tell_label(&self, object: usize, label: Option<&str>) {
+        let Core { kind, library, labels, .. } = self.core;
+        if let Some(labels) = labels.get_or_init(|| Labels::of(*kind, library.as_ref())) {
+            labels.set(object, label);
+        }
     }
 
     pub(super) fn check_order(&self) {

@@ -6,6 +6,7 @@ use crate::driver::calls::context::RawContext;
 use crate::driver::calls::kernel::library::RawLibrary;
 use crate::driver::{CallError, Driver, sys};
 use crate::object::error::{Error, Status};
+use crate::object::handle::Object as _;
 use crate::object::handle::{Header, object};
 use crate::object::native::{self, Handle};
 use crate::object::setters::setters;
@@ -56,7 +57,7 @@ pub(crate) struct LibraryObject {
     raw: Option<RawLibrary>,
 }
 
-object!(LibraryObject as Library: Library, header);
+object!(LibraryObject as Library: Library, header; tell_label);
 
 impl Library {
     /// Loads an image in a context. PTX is compiled now; what the compiler says of an error is in the error's
@@ -209,7 +210,7 @@ impl Library {
 
     /// Names the library in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.0.header.set_label(label);
+        self.0.set_label(label);
     }
 
     /// The name that messages use.
@@ -296,6 +297,14 @@ impl Handle for RawLibrary {
 
     fn destroy(self) -> Result<(), CallError> {
         self.unload()
+    }
+}
+
+impl LibraryObject {
+    fn tell_label(&self, label: Option<&str>) {
+        if let Some(raw) = &self.raw {
+            self.context.driver().tell_label(raw.address(), label);
+        }
     }
 }
 

@@ -775,6 +775,7 @@ pub(crate) static CONTROLS: [(&str, &str); 27] = [
     ("softcuda_live", "number"),
     ("softcuda_live_bytes", "number"),
     ("softcuda_dump", "number"),
+    ("softcuda_label_set", "number"),
     ("softcuda_is_live", "number"),
     ("softcuda_allocation_info", "number"),
     ("softcuda_residence", "number"),

@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::clock::Stamp;
+use crate::instruments::live::Named;
 use std::fmt;
 use std::sync::Arc;
 
@@ -118,6 +119,8 @@ pub(crate) struct Memory {
     pub(crate) size: u64,
     /// The driver function that made it.
     pub(crate) made: &'static str,
+    /// What the program calls it.
+    pub(crate) label: Option<Arc<str>>,
     /// Whether everything that is done to it is seen: it is no memory of the host's, nor of another process.
     pub(crate) is_all_seen: bool,
 }
@@ -130,7 +133,8 @@ impl Memory {
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the {} bytes of {} at {:#x}", self.size, self.what, self.start)
+        let name = Named(self.start as usize, self.label.as_deref());
+        write!(f, "the {} bytes of {} at {name}", self.size, self.what)
     }
 }
 

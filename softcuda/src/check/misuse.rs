@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn graves_end_where_memory_begins() {
-        let memory = |start, size| Memory { what: "memory", start, size, made: "", is_all_seen: true };
+        let memory =
+            |start, size| Memory { what: "memory", start, size, made: "", label: None, is_all_seen: true };
         let mut graves = Graves::default();
         let mut add = |start, size| graves.add(memory(start, size), Freed::Call("free", start));
         add(100, 100);

@@ -5,8 +5,8 @@
 
 use crate::check;
 use crate::instruments::live::{self, Source};
-use parking_lot::RwLock;
-use std::collections::HashMap;
+use parking_lot::{Mutex, RwLock};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Once};
 
@@ -26,17 +26,26 @@ pub(crate) fn reserve(count: usize) -> impl Iterator<Item = usize> {
 pub(crate) trait Object: Send + Sync + 'static {
     /// What a report of all that lives says of it; `None` if it is not the program's to release.
     fn report(&self) -> Option<live::Object>;
+
+    /// The program calls it so from now on.
+    fn was_labelled(&self, _label: Option<&Arc<str>>) {}
 }
 
 /// The live objects of one kind.
 pub(crate) struct Table<T> {
     objects: LazyLock<RwLock<HashMap<usize, Arc<T>>>>,
+    /// What the program calls some of them. Its lock is taken under that of the objects.
+    labels: Mutex<BTreeMap<usize, Arc<str>>>,
     registered: Once,
 }
 
 impl<T: Object> Table<T> {
     pub(crate) const fn new() -> Self {
-        Self { objects: LazyLock::new(|| RwLock::new(HashMap::new())), registered: Once::new() }
+        Self {
+            objects: LazyLock::new(|| RwLock::new(HashMap::new())),
+            labels: Mutex::new(BTreeMap::new()),
+            registered: Once::new(),
+        }
     }
 
     /// Adds the object that `make` builds for its handle.
@@ -62,14 +71,21 @@ impl<T: Object> Table<T> {
 
     /// Takes the object out; its handle stays unused for ever.
     pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
-        self.objects.write().remove(&handle)
+        let mut objects = self.objects.write();
+        self.labels.lock().remove(&handle);
+        objects.remove(&handle)
     }
 
     /// Takes many objects out.
     pub(crate) fn remove_all(&self, handles: impl IntoIterator<Item = usize>) {
         let mut objects = self.objects.write();
-        let removed: Vec<_> = handles.into_iter().filter_map(|handle| objects.remove(&handle)).collect();
-        drop(objects);
+        let mut labels = self.labels.lock();
+        let mut take = |handle| {
+            labels.remove(&handle);
+            objects.remove(&handle)
+        };
+        let removed: Vec<_> = handles.into_iter().filter_map(&mut take).collect();
+        drop((labels, objects));
         drop(removed); // which may have handles, too
     }
 
@@ -81,6 +97,22 @@ impl<T: Object> Table<T> {
 
 impl<T: Object> Source for Table<T> {
     fn show(&self, show: &mut dyn FnMut(live::Object)) {
-        self.each(|object| object.report().into_iter().for_each(&mut *show));
+        let objects = self.objects.read();
+        let labels = self.labels.lock();
+        let known = objects.iter().filter_map(|(handle, object)| Some((handle, object.report()?)));
+        known
+            .for_each(|(handle, object)| show(live::Object { label: labels.get(handle).cloned(), ..object }));
+    }
+
+    fn set_label(&self, name: usize, label: Option<&Arc<str>>) -> bool {
+        let objects = self.objects.read();
+        let Some(object) = objects.get(&name) else { return false };
+        let mut labels = self.labels.lock();
+        match label {
+            Some(label) => drop(labels.insert(name, Arc::clone(label))),
+            None => drop(labels.remove(&name)),
+        }
+        object.was_labelled(label);
+        true
     }
 }

@@ -3,6 +3,7 @@
 use super::complain::complain;
 use parking_lot::Mutex;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -55,12 +56,17 @@ pub(crate) struct Object {
     pub(crate) device: Option<usize>,
     /// The handle of the context that it belongs to.
     pub(crate) context: Option<usize>,
+    /// What the program calls it.
+    pub(crate) label: Option<Arc<str>>,
 }
 
 /// Knows objects that live.
 pub(crate) trait Source: Sync {
     /// Shows every one of them.
     fn show(&self, show: &mut dyn FnMut(Object));
+
+    /// The program calls the one of this name so; `None` takes a label away. False if it is not known here.
+    fn set_label(&self, name: usize, label: Option<&Arc<str>>) -> bool;
 }
 
 static SOURCES: Mutex<Vec<&'static dyn Source>> = Mutex::new(Vec::new());
@@ -72,7 +78,7 @@ pub(crate) fn register(source: &'static dyn Source) {
 
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:#x}", self.kind, self.name)?;
+        write!(f, "{} {}", self.kind, Named(self.name, self.label.as_deref()))?;
         if self.bytes > 0 {
             write!(f, ", {} bytes", self.bytes)?;
         }
@@ -81,6 +87,22 @@ impl fmt::Display for Object {
         }
         self.context.map_or(Ok(()), |context| write!(f, ", context {context:#x}"))
     }
+}
+
+/// A handle or an address, and the label behind it if there is one.
+pub(crate) struct Named<'a>(pub(crate) usize, pub(crate) Option<&'a str>);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)?;
+        self.1.map_or(Ok(()), |label| write!(f, " \"{label}\""))
+    }
+}
+
+/// The program calls what it knows by this handle or address so; `None` takes a label away. False if nothing of this name lives.
+pub(crate) fn set_label(name: usize, label: Option<&Arc<str>>) -> bool {
+    let sources = SOURCES.lock().clone();
+    sources.iter().any(|source| source.set_label(name, label))
 }
 
 /// All that live, kind by kind.

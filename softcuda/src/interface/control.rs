@@ -31,6 +31,7 @@ use std::os::fd::FromRawFd as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The impersonated version as a number, 12020 for 12.2; -1 if the environment asks for something impossible.
+use std::sync::Arc;
 #[unsafe(no_mangle)]
 pub extern "C" fn softcuda_version() -> c_int {
     settings().filter(|_| ready()).map_or(-1, |s| s.version as c_int)
@@ -244,6 +245,26 @@ pub extern "C" fn softcuda_dump(fd: c_int) -> c_int {
 
 /// 1 if the address, a device or a host pointer, lies in an allocation or registration that was not released; 0 if not.
 #[unsafe(no_mangle)]
+/// Names an object in what is said of it: of a stream and of memory in the reports of the checks, of everything in those of
+/// what was never released, and in softcuda_dump. `object` is its handle, or for memory its first address, a device or a
+/// host pointer. `label` is copied; NULL or "" takes the name away. It goes with the object.
+///
+/// Handles that mean a default stream have no name, and nodes of graphs neither.
+///
+/// Errors: 1 `label` is no UTF-8; 500 nothing that lives has this handle or begins at this address.
+///
+/// # Safety
+/// `label` is NULL or terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_label_set(object: u64, label: *const c_char) -> c_int {
+    status(|| {
+        // SAFETY: the caller's promise.
+        let label = unsafe { optional(label) }?.filter(|label| !label.is_empty()).map(Arc::from);
+        let why = || Refusal(CUDA_ERROR_NOT_FOUND, format!("nothing that lives is called {object:#x}"));
+        live::set_label(object as usize, label.as_ref()).then_some(()).ok_or_else(why)
+    })
+}
+
 pub extern "C" fn softcuda_is_live(address: u64) -> c_int {
     c_int::from(table::find(address as usize).is_some())
 }

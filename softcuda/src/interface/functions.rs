@@ -752,6 +752,7 @@ unsafe extern "C" {
     fn softcuda_live();
     fn softcuda_live_bytes();
     fn softcuda_dump();
+    fn softcuda_label_set();
     fn softcuda_is_live();
     fn softcuda_allocation_info();
     fn softcuda_residence();
@@ -1514,6 +1515,7 @@ pub(super) static CONTROL_FUNCTIONS: [Function; 27] = [
     Function(softcuda_dump as *const c_void),
     Function(softcuda_is_live as *const c_void),
     Function(softcuda_allocation_info as *const c_void),
+    Function(softcuda_label_set as *const c_void),
     Function(softcuda_residence as *const c_void),
     Function(softcuda_kernel_register as *const c_void),
     Function(softcuda_kernel_unregister as *const c_void),

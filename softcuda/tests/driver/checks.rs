@@ -201,15 +201,18 @@ fn what_is_never_released() {
         p.ok("cuMemHostAlloc", &[at(&mut host), 32, 0]);
         let exec = instantiate(&p.cu, graph(&p.cu));
         p.ok("cuCtxSynchronize", &[]);
+        for (object, label) in [(event, c"done"), (host, c"staging"), (exec, c"step")] {
+            p.ok("softcuda_label_set", &[object, label.as_ptr() as u64]);
+        }
         let found = reports();
         let expected = [
             ["device memory", "cuMemAlloc_v2", ", and 2 more of this kind (4128 bytes in all)"],
             ["device memory", "cuMemAllocAsync", "64 bytes"],
-            ["pinned memory", "cuMemHostAlloc", "32 bytes"],
+            ["pinned memory", "cuMemHostAlloc", " \"staging\", 32 bytes"],
             ["leak: stream", "cuStreamCreate", "never released"],
-            ["leak: event", "cuEventCreate", "never released"],
+            ["leak: event", "cuEventCreate", " \"done\", device 0"],
             ["leak: graph", "cuGraphCreate", "never released"],
-            ["executable graph", "cuGraphInstantiate", "never released"],
+            ["executable graph", "cuGraphInstantiate", " \"step\" was never released"],
         ];
         for words in expected {
             let fits = |report: &&String| words.iter().all(|word| report.contains(word));

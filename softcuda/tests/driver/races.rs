@@ -6,7 +6,7 @@ use crate::common::graphs::{
     any_params, function, graph, instantiate, kernel_node, launch, memset_node, memset_params,
 };
 use crate::common::streams::{LEGACY, PER_THREAD, event, free_stream, pinned, record, stream, synchronize};
-use crate::common::{Library, SYSTEM_NOT_READY, alone, at, first, text, with_context};
+use crate::common::{Library, NOT_FOUND, SYSTEM_NOT_READY, alone, at, first, text, with_context};
 use std::ffi::{CStr, c_char};
 
 /// `set` writes a word for each thread, `get` reads one and writes it elsewhere, `count` adds to one atomically, `note` writes a variable.
@@ -204,6 +204,37 @@ fn a_kernel_and_a_copy_to_the_host() {
         p.launch(p.kernel(c"set"), a, &[memory]);
         p.order_if_mended(a, b);
         p.copy(host.as_ptr() as u64, memory, SIZE, b);
+    });
+}
+
+/// What the program calls its streams and its memory stands in the report.
+#[test]
+fn streams_and_memory_are_called_by_their_labels() {
+    let words = [
+        "\"filling\" writes the same bytes",
+        "in stream 0x",
+        "\"reading\", device 0: a copy reads",
+        "device memory at 0x",
+        " \"image\"\n",
+        "\"filling\") after operation",
+    ];
+    planted("streams_and_memory_are_called_by_their_labels", &words, |p| {
+        let ([a, b], mut memory, other) = (p.streams(), 0u64, p.allocate(SIZE));
+        p.ok("cuMemAllocAsync", &[at(&mut memory), SIZE, a]);
+        let label = |object, label: &CStr| p.cu.call("softcuda_label_set", &[object, label.as_ptr() as u64]);
+        let labels = [(a, c"filling"), (b, c"was"), (b, c"reading"), (memory, c"image"), (other, c"other")];
+        labels.iter().for_each(|(object, text)| assert_eq!(label(*object, text), 0, "{text:?}"));
+        p.ok("softcuda_label_set", &[other, 0]);
+        for nothing in [LEGACY, memory + 4, 0] {
+            assert_eq!(label(nothing, c"none"), NOT_FOUND);
+        }
+        p.order(a, b);
+        p.fill(memory, SIZE, a);
+        p.order_if_mended(a, b);
+        p.copy(other, memory, SIZE, b);
+        p.order(b, a);
+        p.ok("cuMemFreeAsync", &[memory, a]);
+        assert_eq!(label(memory, c"freed"), NOT_FOUND);
     });
 }
 
@@ -450,6 +481,29 @@ fn a_value_that_is_written_too_early() {
     });
 }
 
+/// Of what comes before a value that the host writes nobody knows. What is submitted when that has been waited for is known again.
+#[test]
+fn a_value_of_the_hosts_hides_nothing_that_comes_later() {
+    planted(
+        "a_value_of_the_hosts_hides_nothing_that_comes_later",
+        &["cuMemsetD8Async", "cuMemcpyAsync"],
+        |p| {
+            let ([a, b], memory, result, flag) =
+                (p.streams(), p.allocate(SIZE), p.allocate(SIZE), pinned(&p.cu, 4));
+            let (early, copy) = (p.allocate(SIZE), p.allocate(SIZE));
+            p.fill(early, SIZE, b);
+            flag[0] = 1;
+            p.ok("cuStreamWaitValue32_v2", &[a, flag.as_ptr() as u64, 1, 1]);
+            p.copy(copy, early, SIZE, a);
+            assert_eq!(synchronize(&p.cu, a), 0);
+            p.copy(copy, early, SIZE, a);
+            p.fill(memory, SIZE, a);
+            p.order_if_mended(a, b);
+            p.copy(result, memory, SIZE, b);
+        },
+    );
+}
+
 #[test]
 fn a_variable_of_a_module() {
     planted("a_variable_of_a_module", &["kernel note", "a variable of a module", "total.cu:7"], |p| {
@@ -531,29 +585,6 @@ fn a_pair_of_places_is_told_once() {
             p.launch(set, a, &[memory]);
             p.fill(memory, SIZE, b);
             p.ok("cuCtxSynchronize", &[]);
-/// Of what comes before a value that the host writes nobody knows. What is submitted when that has been waited for is known again.
-#[test]
-fn a_value_of_the_hosts_hides_nothing_that_comes_later() {
-    planted(
-        "a_value_of_the_hosts_hides_nothing_that_comes_later",
-        &["cuMemsetD8Async", "cuMemcpyAsync"],
-        |p| {
-            let ([a, b], memory, result, flag) =
-                (p.streams(), p.allocate(SIZE), p.allocate(SIZE), pinned(&p.cu, 4));
-            let (early, copy) = (p.allocate(SIZE), p.allocate(SIZE));
-            p.fill(early, SIZE, b);
-            flag[0] = 1;
-            p.ok("cuStreamWaitValue32_v2", &[a, flag.as_ptr() as u64, 1, 1]);
-            p.copy(copy, early, SIZE, a);
-            assert_eq!(synchronize(&p.cu, a), 0);
-            p.copy(copy, early, SIZE, a);
-            p.fill(memory, SIZE, a);
-            p.order_if_mended(a, b);
-            p.copy(result, memory, SIZE, b);
-        },
-    );
-}
-
         }
         assert_eq!(p.reports().len(), 1, "{:#?}", p.reports());
     });

@@ -28,6 +28,7 @@ use crate::context::Context;
 use crate::driver::{Driver, sys};
 use crate::object::callback;
 use crate::object::error::{Error, Status};
+use crate::object::handle::Object as _;
 use crate::object::handle::{Header, object};
 use crate::object::in_place::arc_of;
 use crate::op::{Endpoint, Held, Operand, Side};
@@ -83,7 +84,7 @@ pub(crate) struct BufferObject {
     standing: Standing,
 }
 
-object!(BufferObject as Buffer: Buffer, header);
+object!(BufferObject as Buffer: Buffer, header; tell_label);
 
 impl Buffer {
     /// Allocates so many bytes from the resource; of none, the pointer is `NULL`. What they hold is not defined.
@@ -407,7 +408,7 @@ impl Buffer {
 
     /// Names the buffer in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.0.header.set_label(label);
+        self.0.set_label(label);
     }
 
     /// The name that messages use.
@@ -418,6 +419,10 @@ impl Buffer {
 }
 
 impl BufferObject {
+    fn tell_label(&self, label: Option<&str>) {
+        self.driver().tell_label(self.pointer.0 as usize, label);
+    }
+
     fn driver(&self) -> &Driver {
         let of_resource = || self.resource().map(|resource| resource.driver());
         self.driver.as_ref().or_else(of_resource).expect("a buffer without a resource knows its driver")

@@ -11,6 +11,7 @@ use crate::location::Location;
 use crate::memory::DevicePointer;
 use crate::object::callback;
 use crate::object::error::{Error, Status};
+use crate::object::handle::Object as _;
 use crate::object::handle::{Header, object};
 use crate::object::native;
 use crate::stream::Stream;
@@ -40,7 +41,7 @@ pub(crate) struct ReservationObject {
 /// What is mapped, by its distance from the first address.
 type Parts = BTreeMap<usize, Arc<Mapping>>;
 
-object!(ReservationObject as Reservation: Reservation, header);
+object!(ReservationObject as Reservation: Reservation, header; tell_label);
 
 impl Reservation {
     /// Reserves so many addresses, rounded up to the granularity: by the device's, with the alignment and the hint of the options.
@@ -253,13 +254,21 @@ impl Reservation {
 
     /// Names it in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
-        self.0.header.set_label(label);
+        self.0.set_label(label);
     }
 
     /// The name that messages use.
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
         self.0.header.label()
+    }
+}
+
+impl ReservationObject {
+    fn tell_label(&self, label: Option<&str>) {
+        if let Some(addresses) = &self.addresses {
+            self.driver.tell_label(addresses.raw().address() as usize, label);
+        }
     }
 }
 

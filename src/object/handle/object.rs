@@ -29,6 +29,16 @@ pub(crate) trait Object: Send + Sync + Sized + 'static {
     /// The object's header.
     fn header(&self) -> &Header;
 
+    /// Names the object for messages, and for a driver that shows names; `None` takes the name away.
+    fn set_label(&self, label: Option<&str>) {
+        self.header().set_label(label);
+        self.was_labelled(label);
+    }
+
+    /// It is called so from now on.
+    #[inline]
+    fn was_labelled(&self, _label: Option<&str>) {}
+
     /// An owning token was made. Objects that belong to something larger hold that from now on.
     #[inline]
     fn was_claimed(&self) {}
@@ -75,15 +85,15 @@ impl<T: Object + fmt::Display> Subject for T {
 /// Makes a type with a field of type `Header` the one behind handles of a kind: `object!(StreamObject as Stream: Stream, header)`
 /// says that `StreamObject` has a field `header`, is what handles of `Kind::Stream` name, and that `Stream` is its handle in Rust, a
 /// struct around an `Arc` of it; without `as` that is the `Arc`. The type is at least `pub(crate)`. Two methods may follow,
-/// [`Object::was_claimed`] and [`Object::was_let_go`].
+/// [`Object::was_claimed`] and [`Object::was_let_go`], and behind a semicolon a third one, [`Object::was_labelled`].
 macro_rules! object {
-    ($type:ty as $handle:ty: $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)?) => {
+    ($type:ty as $handle:ty: $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)? $(; $labelled:ident)?) => {
         $crate::object::handle::shared!($handle: $type);
-        $crate::object::handle::object!(@ $type, $handle, $kind, $header $(, $claimed, $let_go)?);
+        $crate::object::handle::object!(@ $type, $handle, $kind, $header $(, $claimed, $let_go)? $(; $labelled)?);
     };
 
-    ($type:ty: $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)?) => {
-        $crate::object::handle::object!(@ $type, std::sync::Arc<Self>, $kind, $header $(, $claimed, $let_go)?);
+    ($type:ty: $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)? $(; $labelled:ident)?) => {
+        $crate::object::handle::object!(@ $type, std::sync::Arc<Self>, $kind, $header $(, $claimed, $let_go)? $(; $labelled)?);
 
         /// Two are equal if they are the same object.
         impl PartialEq for $type {
@@ -102,7 +112,7 @@ macro_rules! object {
         }
     };
 
-    (@ $type:ty, $handle:ty, $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)?) => {
+    (@ $type:ty, $handle:ty, $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)? $(; $labelled:ident)?) => {
         impl $crate::object::handle::Object for $type {
             type Kind = $crate::object::handle::kind::$kind;
             type Shared = $handle;
@@ -118,6 +128,12 @@ macro_rules! object {
 
                 fn was_let_go(&self) {
                     self.$let_go();
+                }
+            )?
+
+            $(
+                fn was_labelled(&self, label: Option<&str>) {
+                    self.$labelled(label);
                 }
             )?
         }
@@ -231,18 +247,21 @@ pub(crate) trait Named {
     fn identity(&self) -> u64;
 }
 
-impl Named for Header {
+/// An object that has its header for itself.
+struct Whole<'a, T>(&'a T);
+
+impl<T: Object> Named for Whole<'_, T> {
     fn label(&self) -> Option<Arc<str>> {
-        self.label()
+        self.0.header().label()
     }
 
     fn set_label(&self, label: Option<&str>) {
-        self.set_label(label);
+        self.0.set_label(label);
     }
 
     #[cfg(feature = "capi")]
     fn identity(&self) -> u64 {
-        self.identity()
+        self.0.header().identity()
     }
 }
 
@@ -385,10 +404,10 @@ unsafe fn with_header<T: Object>(slot: &'static Slot, token: Token, body: &mut d
     if token.is_borrowed() {
         // SAFETY: the slot of a borrowed token holds a `Weak<T>`, and keeps it.
         let weak = ManuallyDrop::new(unsafe { Weak::from_raw(object) });
-        weak.upgrade().iter().for_each(|object| body(object.header()));
+        weak.upgrade().iter().for_each(|object| body(&Whole(&**object)));
     } else {
         // SAFETY: the slot of an owning token holds an `Arc<T>`, and keeps it during this call.
-        body(unsafe { &*object }.header());
+        body(&Whole(unsafe { &*object }));
     }
 }
 

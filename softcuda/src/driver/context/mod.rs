@@ -57,7 +57,7 @@ pub(crate) struct Context {
 impl Object for Context {
     fn report(&self) -> Option<live::Object> {
         let (kind, name, device) = (live::CONTEXT, self.handle, Some(self.device.ordinal()));
-        self.is_alive().then_some(live::Object { kind, name, bytes: 0, device, context: None })
+        self.is_alive().then_some(live::Object { kind, name, bytes: 0, device, context: None, label: None })
     }
 }
 
@@ -228,7 +228,7 @@ impl Activation {
     pub(crate) fn report(&self, kind: &'static str, name: usize) -> live::Object {
         let device = Some(self.device.ordinal());
         let context = Some(self.context).filter(|context| *context != 0);
-        live::Object { kind, name, bytes: 0, device, context }
+        live::Object { kind, name, bytes: 0, device, context, label: None }
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Library {
 impl Object for Library {
     fn report(&self) -> Option<live::Object> {
         let (kind, name) = (live::LIBRARY, self.handle);
-        Some(live::Object { kind, name, bytes: 0, device: None, context: None })
+        Some(live::Object { kind, name, bytes: 0, device: None, context: None, label: None })
     }
 }
 

@@ -45,7 +45,7 @@ struct State {
 impl Object for Linker {
     fn report(&self) -> Option<live::Object> {
         let (kind, name) = (live::LINKER, self.handle);
-        Some(live::Object { kind, name, bytes: 0, device: None, context: None })
+        Some(live::Object { kind, name, bytes: 0, device: None, context: None, label: None })
     }
 }
 

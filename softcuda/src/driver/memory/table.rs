@@ -66,6 +66,8 @@ pub(crate) struct Allocation {
     state: AtomicU8,
     /// The driver function that made it, where somebody checks.
     made: &'static str,
+    /// What the program calls it.
+    label: Mutex<Option<Arc<str>>>,
 }
 
 /// Nobody has set whether synchronous operations wait.
@@ -137,8 +139,8 @@ impl Allocation {
         let sync_operations = AtomicU8::new(UNSET);
         let state =
             AtomicU8::new(if matches!(kind, Kind::Pooled(_) | Kind::Graph(_)) { PROMISED } else { USABLE });
-        let (told, made) = (Mutex::new(None), check::current_call());
-        Self { address, size, bytes, kind, pages: None, owner, id, sync_operations, told, state, made }
+        let (told, made, label) = (Mutex::new(None), check::current_call(), Mutex::new(None));
+        Self { address, size, bytes, kind, pages: None, owner, id, sync_operations, told, state, made, label }
     }
 
     /// Where `size` bytes at a device pointer are; refuses what is not wholly inside.
@@ -170,10 +172,17 @@ impl Allocation {
             Kind::Registered(_) => live::REGISTERED_MEMORY,
             Kind::Reserved(_) => {
                 let (kind, name, bytes) = (live::ADDRESS_RANGE, self.address, self.size);
-                return Some(live::Object { kind, name, bytes, device: None, context: None });
+                return Some(live::Object {
+                    kind,
+                    name,
+                    bytes,
+                    device: None,
+                    context: None,
+                    label: self.label(),
+                });
             }
         };
-        Some(live::Object { bytes: self.size, ..self.owner.report(kind, self.address) })
+        Some(live::Object { bytes: self.size, label: self.label(), ..self.owner.report(kind, self.address) })
     }
 
     /// What it is to whoever checks what is done to it.
@@ -189,7 +198,11 @@ impl Allocation {
             Kind::Device(_) | Kind::Graph(_) | Kind::Opened(_) => live::DEVICE_MEMORY,
         };
         let (start, size) = (self.address as u64, self.size as u64);
-        Memory { what, start, size, made: self.made, is_all_seen: self.is_all_seen() }
+        Memory { what, start, size, made: self.made, label: self.label(), is_all_seen: self.is_all_seen() }
+    }
+
+    fn label(&self) -> Option<Arc<str>> {
+        self.label.lock().clone()
     }
 
     /// Whether everything that is done to it is seen: the host cannot, and no other process does.
@@ -554,5 +567,12 @@ struct Allocations;
 impl Source for Allocations {
     fn show(&self, show: &mut dyn FnMut(live::Object)) {
         TABLE.read().values().filter_map(|allocation| allocation.report()).for_each(show);
+    }
+
+    fn set_label(&self, name: usize, label: Option<&Arc<str>>) -> bool {
+        let table = TABLE.read();
+        let Some(allocation) = table.get(&name) else { return false };
+        *allocation.label.lock() = label.cloned();
+        true
     }
 }

@@ -65,6 +65,10 @@ impl Object for Stream {
     fn report(&self) -> Option<live::Object> {
         (!self.context.has_ended()).then(|| self.context.report(live::STREAM, self.handle))
     }
+
+    fn was_labelled(&self, label: Option<&Arc<str>>) {
+        self.tell_name(label);
+    }
 }
 
 thread_local! {
@@ -128,10 +132,19 @@ impl Stream {
 
     fn new(handle: usize, kind: Kind, priority: i32, context: Arc<Activation>) -> Self {
         let queue = Queue::new(context.queues(), kind.coupling(), priority);
-        if handle != 0 && check::follows() {
-            check::streams::set(queue.id(), format!("stream {handle:#x}"));
+        let stream = Self { handle, kind, queue, context };
+        if handle != 0 {
+            stream.tell_name(None);
         }
-        Self { handle, kind, queue, context }
+        stream
+    }
+
+    /// Reports call it so.
+    fn tell_name(&self, label: Option<&Arc<str>>) {
+        if check::follows() {
+            let name = live::Named(self.handle, label.map(|label| &**label));
+            check::streams::set(self.queue.id(), format!("stream {name}"));
+        }
     }
 
     /// As `cuStreamGetId` answers; no two streams of a process share one.

@@ -43,7 +43,7 @@ struct Count {
 impl Object for UserObject {
     fn report(&self) -> Option<live::Object> {
         let (kind, name) = (live::USER_OBJECT, self.handle);
-        Some(live::Object { kind, name, bytes: 0, device: None, context: None })
+        Some(live::Object { kind, name, bytes: 0, device: None, context: None, label: None })
     }
 }
 

@@ -113,7 +113,7 @@ impl Object for Graph {
     fn report(&self) -> Option<live::Object> {
         let (kind, name) = (live::GRAPH, self.handle);
         let shown = self.captured.load(Ordering::Acquire) != MADE && self.place.read().is_none();
-        shown.then_some(live::Object { kind, name, bytes: 0, device: None, context: None })
+        shown.then_some(live::Object { kind, name, bytes: 0, device: None, context: None, label: None })
     }
 }
 

@@ -73,7 +73,7 @@ impl State {
 impl Object for Exec {
     fn report(&self) -> Option<live::Object> {
         let (kind, name) = (live::EXEC, self.handle);
-        Some(live::Object { kind, name, bytes: 0, device: None, context: None })
+        Some(live::Object { kind, name, bytes: 0, device: None, context: None, label: None })
     }
 }
 

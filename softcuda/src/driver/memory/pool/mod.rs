@@ -87,7 +87,14 @@ impl Object for Pool {
     fn report(&self) -> Option<live::Object> {
         let device = self.home.device().map(|device| device.ordinal());
         let (kind, name) = (live::MEMORY_POOL, self.handle);
-        (!self.is_default).then_some(live::Object { kind, name, bytes: 0, device, context: None })
+        (!self.is_default).then_some(live::Object {
+            kind,
+            name,
+            bytes: 0,
+            device,
+            context: None,
+            label: None,
+        })
     }
 }
 

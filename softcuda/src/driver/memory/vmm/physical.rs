@@ -42,6 +42,7 @@ impl Object for Physical {
             bytes: self.memory.size(),
             device: self.properties.place.device().map(|device| device.ordinal()),
             context: None,
+            label: None,
         })
     }
 }
