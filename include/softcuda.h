@@ -303,6 +303,17 @@ int softcuda_device_get(uint32_t number,
 void *softcuda_bytes(uint64_t address,
                      size_t size);
 
+/*
+ * As softcuda_bytes, for a native kernel that reads these bytes: it is called by that kernel, on its thread, and then the
+ * checks of SOFTCUDA_CHECK see the read. A kernel that calls this or softcuda_writes tells of everything that it reads and
+ * writes; of one that calls neither nobody knows what it does, and so nothing is reported of it.
+ */
+const void *softcuda_reads(uint64_t address,
+                           size_t size);
+
+/* As softcuda_reads, for bytes that the kernel writes. What it reads and writes it names by both. */
+void *softcuda_writes(uint64_t address, size_t size);
+
 #ifdef __cplusplus
 }  /* extern "C" */
 #endif  /* __cplusplus */

@@ -755,7 +755,7 @@ pub(crate) fn exists(export: &Export, version: u32) -> bool {
 
 /// The control functions, and what a shell answers in their place that has no core.
 #[rustfmt::skip] // one row a line
-pub(crate) static CONTROLS: [(&str, &str); 27] = [
+pub(crate) static CONTROLS: [(&str, &str); 30] = [
     ("softcuda_version", "number"),
     ("softcuda_message", "text"),
     ("softcuda_fault_set", "number"),
@@ -784,4 +784,6 @@ pub(crate) static CONTROLS: [(&str, &str); 27] = [
     ("softcuda_device_count", "number"),
     ("softcuda_device_get", "number"),
     ("softcuda_bytes", "nothing"),
+    ("softcuda_reads", "nothing"),
+    ("softcuda_writes", "nothing"),
 ];

@@ -102,6 +102,7 @@ impl Entry {
         used.misuse = more.misuse;
         used.inside = more.inside;
         used.was_full = more.was_full;
+        used.is_unseen = more.is_unseen;
         self.ran.store(true, Ordering::Release);
     }
 }

@@ -39,7 +39,8 @@ impl Side {
     pub(super) fn place(&self) -> String {
         let mut text = match &self.site {
             Some(site) => format!("kernel {} line {}", self.kernel, site.line),
-            None => format!("{} {}", self.call, self.what),
+            None if self.kernel.is_empty() => format!("{} {}", self.call, self.what),
+            None => format!("kernel {}", self.kernel),
         };
         if let Some(node) = self.node {
             let _ = write!(text, " node {node}");

@@ -12,9 +12,11 @@ use crate::abi::sys::{
     CUDA_ERROR_UNKNOWN, CUresult,
 };
 use crate::check;
+use crate::check::access::Kind;
 use crate::check::reports::{self, Report};
 use crate::driver::context;
 use crate::driver::installed::{self, softcuda_device};
+use crate::driver::kernel::declared;
 use crate::driver::kernel::native::{self, softcuda_kernel};
 use crate::driver::memory::{managed, table};
 use crate::instruments::cancellation::Deferred;
@@ -29,9 +31,9 @@ use std::io::{Error, Write as _};
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// The impersonated version as a number, 12020 for 12.2; -1 if the environment asks for something impossible.
-use std::sync::Arc;
 #[unsafe(no_mangle)]
 pub extern "C" fn softcuda_version() -> c_int {
     settings().filter(|_| ready()).map_or(-1, |s| s.version as c_int)
@@ -243,8 +245,6 @@ pub extern "C" fn softcuda_dump(fd: c_int) -> c_int {
     })
 }
 
-/// 1 if the address, a device or a host pointer, lies in an allocation or registration that was not released; 0 if not.
-#[unsafe(no_mangle)]
 /// Names an object in what is said of it: of a stream and of memory in the reports of the checks, of everything in those of
 /// what was never released, and in softcuda_dump. `object` is its handle, or for memory its first address, a device or a
 /// host pointer. `label` is copied; NULL or "" takes the name away. It goes with the object.
@@ -265,6 +265,8 @@ pub unsafe extern "C" fn softcuda_label_set(object: u64, label: *const c_char) -
     })
 }
 
+/// 1 if the address, a device or a host pointer, lies in an allocation or registration that was not released; 0 if not.
+#[unsafe(no_mangle)]
 pub extern "C" fn softcuda_is_live(address: u64) -> c_int {
     c_int::from(table::find(address as usize).is_some())
 }
@@ -435,6 +437,24 @@ pub extern "C" fn softcuda_bytes(address: u64, size: usize) -> *mut c_void {
     let found = table::find(address as usize);
     let bytes = found.and_then(|allocation| allocation.locate(address as usize, size).ok());
     bytes.unwrap_or(std::ptr::null_mut()).cast()
+}
+
+/// As softcuda_bytes, for a native kernel that reads these bytes: it is called by that kernel, on its thread, and then the
+/// checks of SOFTCUDA_CHECK see the read. A kernel that calls this or softcuda_writes tells of everything that it reads and
+/// writes; of one that calls neither nobody knows what it does, and so nothing is reported of it.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_reads(address: u64, size: usize) -> *const c_void {
+    used(address, size, Kind::Read)
+}
+
+/// As softcuda_reads, for bytes that the kernel writes. What it reads and writes it names by both.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_writes(address: u64, size: usize) -> *mut c_void {
+    used(address, size, Kind::Write)
+}
+
+fn used(address: u64, size: usize, kind: Kind) -> *mut c_void {
+    declared::declare(address, size, kind).unwrap_or(std::ptr::null_mut()).cast()
 }
 
 /// Bytes of parameters, of the devices that have most.

@@ -761,6 +761,8 @@ unsafe extern "C" {
     fn softcuda_device_count();
     fn softcuda_device_get();
     fn softcuda_bytes();
+    fn softcuda_reads();
+    fn softcuda_writes();
 }
 
 /// The address of each export, in the order of `EXPORTS`.
@@ -1493,7 +1495,7 @@ pub(super) static FUNCTIONS: [Function; 723] = [
 
 /// That of each control function, in the order of `CONTROLS`.
 #[rustfmt::skip] // one a line
-pub(super) static CONTROL_FUNCTIONS: [Function; 27] = [
+pub(super) static CONTROL_FUNCTIONS: [Function; 30] = [
     Function(softcuda_version as *const c_void),
     Function(softcuda_message as *const c_void),
     Function(softcuda_fault_set as *const c_void),
@@ -1513,13 +1515,15 @@ pub(super) static CONTROL_FUNCTIONS: [Function; 27] = [
     Function(softcuda_live as *const c_void),
     Function(softcuda_live_bytes as *const c_void),
     Function(softcuda_dump as *const c_void),
+    Function(softcuda_label_set as *const c_void),
     Function(softcuda_is_live as *const c_void),
     Function(softcuda_allocation_info as *const c_void),
-    Function(softcuda_label_set as *const c_void),
     Function(softcuda_residence as *const c_void),
     Function(softcuda_kernel_register as *const c_void),
     Function(softcuda_kernel_unregister as *const c_void),
     Function(softcuda_device_count as *const c_void),
     Function(softcuda_device_get as *const c_void),
     Function(softcuda_bytes as *const c_void),
+    Function(softcuda_reads as *const c_void),
+    Function(softcuda_writes as *const c_void),
 ];

@@ -7,7 +7,7 @@ use crate::common::graphs::{
 };
 use crate::common::streams::{LEGACY, PER_THREAD, event, free_stream, pinned, record, stream, synchronize};
 use crate::common::{Library, NOT_FOUND, SYSTEM_NOT_READY, alone, at, first, text, with_context};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 
 /// `set` writes a word for each thread, `get` reads one and writes it elsewhere, `count` adds to one atomically, `note` writes a variable.
 const KERNELS: &CStr = c"
@@ -235,6 +235,56 @@ fn streams_and_memory_are_called_by_their_labels() {
         p.order(b, a);
         p.ok("cuMemFreeAsync", &[memory, a]);
         assert_eq!(label(memory, c"freed"), NOT_FOUND);
+    });
+}
+
+/// Where a native kernel finds the bytes that it reads and writes.
+struct Places {
+    reads: extern "C" fn(u64, usize) -> *const u32,
+    writes: extern "C" fn(u64, usize) -> *mut u32,
+}
+
+/// The native `get`: reads 1 KiB, and writes the first word of it elsewhere.
+extern "C" fn native_get(launch: *const c_void, data: *mut c_void) {
+    // SAFETY: a launch as the control interface has it, whose parameters are two addresses, and what was registered with this.
+    unsafe {
+        let parameters = *launch.cast::<*const [u64; 2]>().add(4);
+        let ([from, to], Places { reads, writes }) = (*parameters, &*data.cast::<Places>());
+        *writes(to, 4) = *reads(from, SIZE as usize);
+    }
+}
+
+/// Two that only read do not race, and each does with what is written beside it.
+#[test]
+fn native_kernels_that_say_what_they_do() {
+    let words = ["kernel get reads\n", "a fill writes\n", "1024 bytes at", "operation 3 (cuLaunchKernel)"];
+    planted("native_kernels_that_say_what_they_do", &words, |p| {
+        // SAFETY: two functions of the control interface, whose types these are.
+        let places: &'static Places = Box::leak(Box::new(unsafe {
+            Places {
+                reads: std::mem::transmute::<usize, extern "C" fn(u64, usize) -> *const u32>(
+                    p.cu.symbol("softcuda_reads"),
+                ),
+                writes: std::mem::transmute::<usize, extern "C" fn(u64, usize) -> *mut u32>(
+                    p.cu.symbol("softcuda_writes"),
+                ),
+            }
+        }));
+        let (sizes, data) = ([8usize, 8], std::ptr::from_ref(places) as u64);
+        let function = native_get as *const () as u64;
+        p.ok("softcuda_kernel_register", &[first(b"get\0"), first(&sizes), 2, function, data]);
+        let ([a, b], memory, kernel) = (p.streams(), p.allocate(SIZE), p.kernel(c"get"));
+        let results = [p.allocate(4), p.allocate(4)];
+        p.fill(memory, SIZE, a);
+        p.order(a, b);
+        p.launch(kernel, a, &[memory, results[0]]);
+        p.launch(kernel, b, &[memory, results[1]]);
+        p.order_if_mended(b, a);
+        p.fill(memory, SIZE, a);
+        p.ok("cuCtxSynchronize", &[]);
+        let mut seen = 0u32;
+        p.ok("cuMemcpyDtoH_v2", &[at(&mut seen), results[1], 4]);
+        assert_eq!(seen, 0x0101_0101);
     });
 }
 

@@ -18,6 +18,7 @@ mod adjusted;
 pub(crate) mod arguments;
 pub(crate) mod attributes;
 mod cubin;
+pub(crate) mod declared;
 mod file;
 pub(crate) mod found;
 pub(crate) mod function;

@@ -28,8 +28,7 @@ impl Checked {
         action.gives(&mut given);
         given.into_iter().for_each(|address| check::writes_value(address, stamp));
         let (what, kernel) = (action.name(), action.kernel().to_owned());
-        let is_of_interest =
-            !kernel.is_empty() || !used.ranges.is_empty() || !used.moves.is_empty() || used.is_unseen;
+        let is_of_interest = !kernel.is_empty() || !used.ranges.is_empty() || !used.moves.is_empty();
         let described = Described { what, kernel, stream, node, device };
         let entry = is_of_interest.then(|| check::note(described, stamp, used));
         Self { stamp: Arc::clone(stamp), entry }

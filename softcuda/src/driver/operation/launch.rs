@@ -15,6 +15,7 @@ use crate::check::access::{Misuse, Site};
 use crate::driver::condition::{self, Condition};
 use crate::driver::context::{self, Activation};
 use crate::driver::device::attributes::value;
+use crate::driver::kernel::declared;
 use crate::driver::kernel::found::Found;
 use crate::driver::kernel::shape::Shape;
 use crate::driver::memory::table::{self, Allocation};
@@ -51,15 +52,7 @@ impl Action for Launch {
     }
 
     fn kernel(&self) -> &str {
-        match &self.kernel.kernel().native {
-            Some(_) => "", // nobody sees what it does
-            None => self.kernel.kernel().name.to_str().unwrap_or("(a kernel)"),
-        }
-    }
-
-    /// What a native kernel does nobody sees.
-    fn uses(&self, used: &mut Used) {
-        used.is_unseen = self.kernel.kernel().native.is_some();
+        self.kernel.kernel().name.to_str().unwrap_or("(a kernel)")
     }
 
     fn run(&self, context: &Arc<Activation>, turn: &Turn<'_>) {
@@ -87,8 +80,8 @@ impl Launch {
     fn launch(&self, context: &Arc<Activation>, turn: &Turn<'_>, watch: Option<&Watch>) -> Used {
         let (kernel, shape) = (self.kernel.kernel(), self.shape);
         if let Some(native) = &kernel.native {
-            native.run(shape.grid, shape.block, shape.shared, &self.arguments);
-            return Used::default();
+            let run = || native.run(shape.grid, shape.block, shape.shared, &self.arguments);
+            return if watch.is_some() { declared::collect(run) } else { (run(), Used::default()).1 };
         }
         let Some(engine) = &self.kernel.code().engine else { return Used::default() };
         let memory = Memory {
