@@ -1,7 +1,7 @@
 //! Virtual memory beside what a driver was asked (`conformance`): between processes, what lives, and work whose memory is gone.
 
 use crate::common::streams::{ILLEGAL_ADDRESS, free_stream, synchronize};
-use crate::common::{INVALID_VALUE, Library, alone, at, with_context};
+use crate::common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_SUPPORTED, alone, at, with_context};
 use std::os::fd::AsRawFd as _;
 
 const UNIT: u64 = 2 << 20;
@@ -96,6 +96,50 @@ fn a_descriptor_gives_the_memory_to_another_process() {
     });
 }
 
+/// What a place of this type may do at an address, or why it is not told.
+fn access(cu: &Library, address: u64, location: i32) -> Result<u64, i32> {
+    let (mut place, mut flags) = ([location, 0], 77u64);
+    match cu.call("cuMemGetAccess", &[at(&mut flags), at(&mut place), address]) {
+        0 => Ok(flags),
+        error => Err(error),
+    }
+}
+
+fn set(cu: &Library, address: u64, location: i32, flags: i32) -> i32 {
+    let mut access = Access { location, id: 0, flags };
+    cu.call("cuMemSetAccess", &[address, UNIT, at(&mut access), 1])
+}
+
+/// As driver 580 answers (measured on an H200): types of places are 1 a device, 2 the host, 3 a node of it, 4 the calling thread's.
+#[test]
+fn who_has_access_to_what() {
+    let cu = with_context();
+    let mut plain = 0;
+    assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), 4096]), 0);
+    for location in [1, 2, 3] {
+        assert_eq!(access(&cu, plain, location), Ok(0), "memory of another kind, place {location}");
+    }
+    assert_eq!(access(&cu, plain, 4), Err(INVALID_DEVICE));
+    assert_eq!(cu.call("cuMemFree_v2", &[plain]), 0);
+    assert_eq!(access(&cu, plain, 1), Err(INVALID_VALUE), "memory that is gone");
+
+    let devices = map(&cu, create(&cu, 1), false);
+    assert_eq!(set(&cu, devices, 1, 1), 0);
+    assert_eq!([1, 2, 3].map(|place| access(&cu, devices, place)), [Ok(1), Ok(1), Ok(0)]);
+    assert_eq!([2, 3].map(|place| set(&cu, devices, place, 3)), [NOT_SUPPORTED; 2]);
+    assert_eq!([2, 3].map(|place| set(&cu, devices, place, 0)), [0; 2], "no access is no new one");
+    assert_eq!(access(&cu, devices, 1), Ok(1));
+
+    let hosts = map(&cu, create(&cu, 3), true);
+    assert_eq!([1, 3].map(|place| set(&cu, hosts, place, 0)), [0; 2]);
+    assert_eq!(set(&cu, hosts, 2, 1), 0);
+    assert_eq!([1, 2, 3].map(|place| access(&cu, hosts, place)), [Ok(0), Ok(1), Ok(1)]);
+    for flags in [0, 1, 3] {
+        assert_eq!(set(&cu, hosts, 4, flags), INVALID_VALUE);
+    }
+    assert_eq!(access(&cu, hosts, 4), Err(INVALID_DEVICE));
+}
+
 #[test]
 fn the_host_uses_its_own_by_the_same_addresses() {
     alone("the_host_uses_its_own_by_the_same_addresses", &[], || {
@@ -158,7 +202,6 @@ fn work_finds_nothing_where_memory_was_unmapped_before_its_turn() {
 fn descriptors_of_something_else_are_refused() {
     alone("descriptors_of_something_else_are_refused", &[], || {
         const UNKNOWN: i32 = 999;
-        const NOT_SUPPORTED: i32 = 801;
         let cu = with_context();
         // SAFETY: makes files in memory.
         let plain = unsafe { libc::memfd_create(c"plain".as_ptr(), 0) };

@@ -90,10 +90,15 @@ pub(crate) fn cuMemSetAccess(
     let mut access = Vec::new();
     for i in 0..count {
         let entry = desc.item(i)?;
-        let place = Location::of(entry.location).map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
+        let place = place(entry.location).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         access.push((place, flags(entry.flags)?));
     }
     reserved::set_access(ptr as usize, size, &access)
+}
+
+/// A place that can be given access: the calling thread's node is none (measured).
+fn place(location: CUmemLocation) -> Option<Location> {
+    Location::of(location).ok().filter(|place| !matches!(place, Location::CurrentNode))
 }
 
 fn flags(flags: CUmemAccess_flags) -> Result<CUmemAccess_flags, CUresult> {
@@ -107,9 +112,15 @@ fn flags(flags: CUmemAccess_flags) -> Result<CUmemAccess_flags, CUresult> {
 
 pub(crate) fn cuMemGetAccess(flags: Out<u64>, location: In<CUmemLocation>, ptr: CUdeviceptr_v2) -> Answer {
     flags.check()?;
-    let place = Location::of(location.get()?).map_err(|_| CUDA_ERROR_INVALID_DEVICE)?;
-    let (_, mapping) = reserved::mapping(ptr as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    flags.set(mapping.access_from(place).0 as u64)
+    let place = place(location.get()?).ok_or(CUDA_ERROR_INVALID_DEVICE)?;
+    let access = match reserved::mapping(ptr as usize) {
+        Some((_, mapping)) => mapping.access_from(place),
+        // Nobody was given access to memory of other kinds (measured).
+        None => table::find(ptr as usize)
+            .map(|_| CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            .ok_or(CUDA_ERROR_INVALID_VALUE)?,
+    };
+    flags.set(access.0 as u64)
 }
 
 pub(crate) fn cuMemRetainAllocationHandle(

@@ -50,11 +50,15 @@ impl Mapping {
     /// What a place may do with it.
     pub(crate) fn access_from(&self, place: Location) -> CUmemAccess_flags {
         match place {
-            Location::Device(device) => {
-                self.devices.get(&device.ordinal()).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
-            }
-            Location::Host | Location::Node | Location::CurrentNode => self.host,
+            Location::Device(device) => self.access_of_device(device.ordinal()),
+            Location::Node | Location::CurrentNode => self.host,
+            // Driver 580 tells of the host what its node may do, or the first device, if that may do more (measured).
+            Location::Host => stronger(self.host, self.access_of_device(0)),
         }
+    }
+
+    fn access_of_device(&self, ordinal: usize) -> CUmemAccess_flags {
+        self.devices.get(&ordinal).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
     }
 
     /// The host may use it by its addresses.
@@ -71,6 +75,10 @@ impl Mapping {
         self.host = flags;
         Ok(())
     }
+}
+
+fn stronger(one: CUmemAccess_flags, other: CUmemAccess_flags) -> CUmemAccess_flags {
+    CUmemAccess_flags(one.0 | other.0)
 }
 
 impl Reserved {
@@ -176,8 +184,11 @@ pub(crate) fn set_access(address: usize, size: usize, access: &[(Location, CUmem
     let mut space = SPACE.write();
     let parts = whole(&space.mappings, address, size).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let is_devices = |start: &usize| space.mappings[start].memory.properties.place.device().is_some();
-    let names_host = access.iter().any(|(place, _)| place.device().is_none());
-    if names_host && parts.iter().any(|(start, _)| is_devices(start)) {
+    let shows = |(place, flags): &(Location, CUmemAccess_flags)| {
+        place.device().is_none() && *flags != CU_MEM_ACCESS_FLAGS_PROT_NONE
+    };
+    let is_shown = access.iter().any(shows);
+    if is_shown && parts.iter().any(|(start, _)| is_devices(start)) {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
     for (start, _) in parts {
@@ -187,6 +198,7 @@ pub(crate) fn set_access(address: usize, size: usize, access: &[(Location, CUmem
                 Some(device) => {
                     mapping.devices.insert(device.ordinal(), *flags);
                 }
+                None if mapping.memory.properties.place.device().is_some() => {}
                 None => mapping.show(start, *flags)?,
             }
         }
