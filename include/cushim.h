@@ -2617,16 +2617,15 @@ cushim_status cushim_error_get_driver_log(cushim_error error, char *buffer, size
 
 /*
  * Names an object in error messages and log lines, whichever handle of it is used. All handles of a driver share one
- * label. The software driver is told the labels of streams, events, buffers, reservations, libraries and contexts, and
- * has them in its reports of races, memory errors and leaks.
+ * label. The software driver is told the labels of streams, events, buffers, reservations, libraries and contexts,
+ * and has them in its reports of races, memory errors and leaks.
  *
  * @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
  * @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles
  *   the last 256 labels are remembered, for messages.
  * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
  */
-cushim_status cushim_set_label(const void *handle,
-                               const char *label);
+cushim_status cushim_set_label(const void *handle, const char *label);
 
 /*
  * Copies the label of an object.
@@ -4957,12 +4956,11 @@ cushim_status cushim_device_get_resource(cushim_device device, cushim_resource *
  *
  * @param[in] device The device.
  * @param[in, nullable] resource The resource. NULL: that of the device's current pool when it is next asked for.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known, and
- *   for one that stands for memory of another process.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known,
+ *   and for one that stands for memory of another process.
  * @callback refused
  */
-cushim_status cushim_device_set_resource(cushim_device device,
-                                         cushim_resource resource);
+cushim_status cushim_device_set_resource(cushim_device device, cushim_resource resource);
 
 /*
  * Allocates a buffer from the resource of a device, as `cushim_buffer_create` does.
@@ -7219,10 +7217,10 @@ cushim_status cushim_exec_ref(cushim_exec exec, cushim_exec *reference);
  * launch that is not done goes on, and what it uses is released when it is done: when the stream of the last launch
  * has passed the work that is in it now. Streams and threads may end before. Driver 580 waits here for an upload.
  *
- * With conditional nodes the driver's exec, too, is destroyed when the launch is done, and `cushim_exec_create` for the
- * same graph waits for that: driver 580 would wait in the destroy, and let no other call of the context return
- * meanwhile. So it does where others launch such an exec (`CUSHIM_EXEC_NATIVE_LAUNCHES`), and where the stream of the
- * last launch is captured by now.
+ * With conditional nodes the driver's exec, too, is destroyed when the launch is done, and `cushim_exec_create` for
+ * the same graph waits for that: driver 580 would wait in the destroy, and let no other call of the context return
+ * meanwhile. So it does where others launch such an exec (`CUSHIM_EXEC_NATIVE_LAUNCHES`), and where the stream of
+ * the last launch is captured by now.
  *
  * @param[in, ended, nullable] exec The exec.
  * @driver any

@@ -20,8 +20,8 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 /// Names an object in error messages and log lines, whichever handle of it is used. All handles of a driver share one
-/// label. The software driver is told the labels of streams, events, buffers, reservations, libraries and contexts, and
-/// has them in its reports of races, memory errors and leaks.
+/// label. The software driver is told the labels of streams, events, buffers, reservations, libraries and contexts,
+/// and has them in its reports of races, memory errors and leaks.
 ///
 /// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
 /// @param[in, nullable, example("label")] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles

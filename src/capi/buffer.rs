@@ -529,8 +529,8 @@ pub unsafe extern "C" fn cushim_device_get_resource(
 ///
 /// @param[in] device The device.
 /// @param[in, nullable] resource The resource. NULL: that of the device's current pool when it is next asked for.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known, and
-///   for one that stands for memory of another process.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known,
+///   and for one that stands for memory of another process.
 /// @callback refused
 /// @task choose where memory comes from
 #[unsafe(no_mangle)]

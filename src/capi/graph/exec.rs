@@ -208,10 +208,10 @@ pub unsafe extern "C" fn cushim_exec_ref(exec: cushim_exec, reference: *mut cush
 /// launch that is not done goes on, and what it uses is released when it is done: when the stream of the last launch
 /// has passed the work that is in it now. Streams and threads may end before. Driver 580 waits here for an upload.
 ///
-/// With conditional nodes the driver's exec, too, is destroyed when the launch is done, and `cushim_exec_create` for the
-/// same graph waits for that: driver 580 would wait in the destroy, and let no other call of the context return
-/// meanwhile. So it does where others launch such an exec (`CUSHIM_EXEC_NATIVE_LAUNCHES`), and where the stream of the
-/// last launch is captured by now.
+/// With conditional nodes the driver's exec, too, is destroyed when the launch is done, and `cushim_exec_create` for
+/// the same graph waits for that: driver 580 would wait in the destroy, and let no other call of the context return
+/// meanwhile. So it does where others launch such an exec (`CUSHIM_EXEC_NATIVE_LAUNCHES`), and where the stream of
+/// the last launch is captured by now.
 ///
 /// @param[in, ended, nullable] exec The exec.
 /// @driver any
