@@ -127,7 +127,7 @@ fn every_variable_is_on_its_page() {
 }
 
 /// Libraries and languages of NVIDIA's, and a name that stands for any.
-const NO_FUNCTIONS: &[&str] = &["cuBLAS", "cuDNN", "cuFFT", "cuFile", "cuName", "cuPy"];
+const NO_FUNCTIONS: &[&str] = &["cuBLAS", "cuDNN", "cuFFT", "cuFile", "cuName", "cuPy", "cuRAND"];
 
 /// A page names functions of the driver as `cuMemAlloc`, as an entry of the table, `cuMemAlloc_3020`, or as they are exported.
 #[test]
