@@ -388,3 +388,19 @@ impl Drop for Definition {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{AT_A_TIME, Tree};
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_threads_have_a_number() {
+        let many = || (0..3 * AT_A_TIME).map(|_| Tree::new_number()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(many)).collect();
+        let all = threads.into_iter().flat_map(|thread| thread.join().expect("it only counts"));
+        let (numbers, known): (Vec<_>, HashSet<_>) = all.map(|number| (number, number)).unzip();
+        assert_eq!(numbers.len(), 4 * 3 * AT_A_TIME as usize);
+        assert_eq!(known.len(), numbers.len());
+    }
+}

@@ -28,6 +28,25 @@ static inline cushim_status fill_buffer(cushim_stream stream, cushim_buffer buff
   return cushim_stream_fill(stream, &to, CUSHIM_VALUE_8(value), count);
 }
 
+/* A buffer of the resource whose bytes all have this value. */
+static inline cushim_buffer filled_buffer(cushim_resource resource, cushim_stream stream, size_t bytes, uint32_t value) {
+  cushim_buffer buffer = NULL;
+  CHECK_OK(cushim_buffer_create(resource, stream, bytes, &buffer));
+  CHECK_OK(fill_buffer(stream, buffer, 0, value, bytes));
+  CHECK_OK(cushim_stream_synchronize(stream));
+  return buffer;
+}
+
+/* A pool of its own, whose memory other processes can import by handles of these types. */
+static inline cushim_resource pool_for(cushim_device device, int32_t handle_types) {
+  cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
+  cushim_resource pool = NULL;
+  options.choice = CUSHIM_POOL_OWN;
+  options.handle_types = handle_types;
+  CHECK_OK(cushim_resource_create_device_pool(device, &options, &pool));
+  return pool;
+}
+
 /* Copies a whole buffer to the start of another, in stream order. */
 static inline cushim_status copy_buffer(cushim_stream stream, cushim_buffer to, cushim_buffer from) {
   cushim_endpoint target = cushim_endpoint_buffer(to, 0), source = cushim_endpoint_buffer(from, 0);

@@ -20,33 +20,14 @@ static struct {
   int32_t pool_file, alone_file, part_files[PARTS];
 } shared;
 
-/* Exports it all, and changes nothing until the other process is done. */
-
-static cushim_resource pool_to_share(void) {
-  cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
-  cushim_resource pool = NULL;
-  options.choice = CUSHIM_POOL_OWN;
-  options.handle_types = FILES;
-  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
-  return pool;
-}
-
 static cushim_virtual_options to_share(void) {
   cushim_virtual_options options = CUSHIM_OPTIONS(cushim_virtual_options);
   options.shareable = CUSHIM_SHAREABLE_POSIX_FD;
   return options;
 }
 
-static cushim_buffer filled(cushim_resource resource, size_t bytes, unsigned value) {
-  cushim_buffer buffer = NULL;
-  CHECK_OK(cushim_buffer_create(resource, all.stream, bytes, &buffer));
-  CHECK_OK(fill_buffer(all.stream, buffer, 0, value, bytes));
-  CHECK_OK(cushim_stream_synchronize(all.stream));
-  return buffer;
-}
-
 static cushim_buffer in_two_parts(cushim_resource space) {
-  cushim_buffer first = filled(space, 2 * MIB, 5), both = NULL;
+  cushim_buffer first = filled_buffer(space, all.stream, 2 * MIB, 5), both = NULL;
   CHECK_OK(cushim_buffer_grow(first, 4 * MIB, NULL, &both));
   CHECK_OK(cushim_buffer_destroy(first));
   CHECK_OK(fill_buffer(all.stream, both, 2 * MIB, 6, 2 * MIB));
@@ -80,6 +61,7 @@ static void close_files(void) {
   for (i = 0; i < PARTS; i++) CHECK(close(shared.part_files[i]) == 0);
 }
 
+/* Exports it all, and changes nothing until the other process is done. */
 static void exports(void) {
   const cushim_virtual_options options = to_share();
   cushim_resource pool, plain = NULL, space = NULL;
@@ -88,10 +70,10 @@ static void exports(void) {
   cushim_event event;
   all = open_objects();
   event = new_event(all.context, CUSHIM_EVENT_INTERPROCESS);
-  pool = pool_to_share();
-  pooled = filled(pool, WHOLE, 3);
+  pool = pool_for(all.device, FILES);
+  pooled = filled_buffer(pool, all.stream, WHOLE, 3);
   CHECK_OK(cushim_resource_create_device(all.context, &plain));
-  memory = filled(plain, WHOLE, 4);
+  memory = filled_buffer(plain, all.stream, WHOLE, 4);
   CHECK_OK(cushim_resource_create_virtual(all.device, &options, &space));
   parts = in_two_parts(space);
   CHECK_OK(cushim_allocation_create(all.device, 2 * MIB, &options, &alone));

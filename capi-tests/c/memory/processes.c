@@ -18,25 +18,6 @@ static struct objects all;
 
 #define REFUSED(call) CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, call)
 
-static cushim_resource pool_of(int32_t types) {
-  cushim_device_pool_options options;
-  cushim_resource pool = NULL;
-  memset(&options, 0, sizeof options);
-  options.struct_size = sizeof options;
-  options.choice = CUSHIM_POOL_OWN;
-  options.handle_types = types;
-  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
-  return pool;
-}
-
-static cushim_buffer buffer_of(cushim_resource resource, size_t bytes, unsigned value) {
-  cushim_buffer buffer = NULL;
-  CHECK_OK(cushim_buffer_create(resource, all.stream, bytes, &buffer));
-  CHECK_OK(fill_buffer(all.stream, buffer, 0, value, bytes));
-  CHECK_OK(cushim_stream_synchronize(all.stream));
-  return buffer;
-}
-
 static uint64_t address_of(cushim_buffer buffer) {
   uint64_t pointer = 0;
   CHECK_OK(cushim_buffer_get_pointer(buffer, &pointer));
@@ -193,7 +174,7 @@ static void of_default_pool(void) {
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_export(pool, unused.bytes, SIZE, &file));
   CHECK_CONTAINS(last_message(), "CUSHIM_POOL_OWN");
   CHECK(file == 0);
-  buffer = buffer_of(pool, SMALL, 1);
+  buffer = filled_buffer(pool, all.stream, SMALL, 1);
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_buffer_export(buffer, unused.bytes, SIZE));
   CHECK_CONTAINS(last_message(), "CUSHIM_POOL_OWN");
   CHECK_OK(cushim_buffer_destroy(buffer));
@@ -207,9 +188,9 @@ static void exports_pools(void) {
   descriptor handle, second, contents, contents_small, unused;
   int32_t file = -1, file2 = -1, none = 5;
   all = open_objects();
-  pool = pool_of(FILES);
-  other = pool_of(FILES);
-  plain = pool_of(0);
+  pool = pool_for(all.device, FILES);
+  other = pool_for(all.device, FILES);
+  plain = pool_for(all.device, 0);
   of_default_pool();
   CHECK_OK(cushim_set_label(plain, "mine"));
   REFUSED(cushim_resource_export(plain, unused.bytes, SIZE, &none));
@@ -221,9 +202,9 @@ static void exports_pools(void) {
   CHECK_OK(import_pool(&handle, file, &again)); /* of this process it is itself */
   CHECK(is_same(again, pool));
   CHECK_OK(cushim_resource_destroy(again));
-  buffer = buffer_of(pool, WHOLE, 42);
-  small = buffer_of(pool, SMALL, 43);
-  mine = buffer_of(plain, SMALL, 44);
+  buffer = filled_buffer(pool, all.stream, WHOLE, 42);
+  small = filled_buffer(pool, all.stream, SMALL, 43);
+  mine = filled_buffer(plain, all.stream, SMALL, 44);
   REFUSED(cushim_buffer_export(mine, unused.bytes, SIZE));
   CHECK_CONTAINS(last_message(), "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
   CHECK_OK(cushim_buffer_create(pool, all.stream, 0, &nothing));
@@ -286,7 +267,7 @@ static void imports_pools(void) {
   int file, file2, regular, ends[2], before, i;
   all = open_objects();
   another = new_stream(all.context);
-  own = pool_of(FILES);
+  own = pool_for(all.device, FILES);
   file = receive_descriptor(&handle);
   file2 = receive_descriptor(&second);
   receive_descriptor(&shared_contents);
@@ -374,8 +355,8 @@ static void exports_once(void) {
   descriptor handle, contents;
   int32_t file = -1;
   all = open_objects();
-  pool = pool_of(FILES);
-  buffer = buffer_of(pool, WHOLE, 9);
+  pool = pool_for(all.device, FILES);
+  buffer = filled_buffer(pool, all.stream, WHOLE, 9);
   CHECK_OK(cushim_resource_export(pool, handle.bytes, SIZE, &file));
   CHECK_OK(cushim_buffer_export(buffer, contents.bytes, SIZE));
   send_descriptor(&handle, file);
@@ -427,7 +408,7 @@ static void exports_memory(void) {
   all = open_objects();
   CHECK_OK(cushim_resource_create_device(all.context, &resource));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_export(resource, unused.bytes, SIZE, &file));
-  buffer = buffer_of(resource, WHOLE, 7);
+  buffer = filled_buffer(resource, all.stream, WHOLE, 7);
   CHECK_OK(cushim_resource_create_pinned(all.context, NULL, &pinned));
   CHECK_OK(cushim_buffer_create(pinned, all.stream, SMALL, &host));
   REFUSED(cushim_buffer_export(host, unused.bytes, SIZE));
@@ -478,8 +459,8 @@ static void exports_and_ends(void) {
   descriptor handle, contents, mark;
   int32_t file = -1;
   all = open_objects();
-  pool = pool_of(FILES);
-  buffer = buffer_of(pool, SMALL, 5);
+  pool = pool_for(all.device, FILES);
+  buffer = filled_buffer(pool, all.stream, SMALL, 5);
   event = new_event(all.context, CUSHIM_EVENT_INTERPROCESS);
   CHECK_OK(cushim_buffer_export(buffer, contents.bytes, SIZE)); /* before its pool, of which the driver wants a descriptor first */
   CHECK_OK(cushim_resource_export(pool, handle.bytes, SIZE, &file));
@@ -529,10 +510,10 @@ static void exports_and_stays(void) {
   descriptor handle, contents, memory, mark;
   int32_t file = -1;
   all = open_objects();
-  pool = pool_of(FILES);
-  buffer = buffer_of(pool, SMALL, 5);
+  pool = pool_for(all.device, FILES);
+  buffer = filled_buffer(pool, all.stream, SMALL, 5);
   CHECK_OK(cushim_resource_create_device(all.context, &device_memory));
-  plain = buffer_of(device_memory, WHOLE, 6);
+  plain = filled_buffer(device_memory, all.stream, WHOLE, 6);
   event = new_event(all.context, CUSHIM_EVENT_INTERPROCESS);
   CHECK_OK(cushim_resource_export(pool, handle.bytes, SIZE, &file));
   CHECK_OK(cushim_buffer_export(buffer, contents.bytes, SIZE));

@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::leaving::Leaving;
 use super::pairing::{self, Source};
-use super::{Exec, State, objects};
+use super::{Exec, State};
 use crate::driver::sys;
 use crate::graph::definition::{self, Tree};
 use crate::graph::ids::{GraphId, NodeId};
@@ -66,8 +66,7 @@ impl Exec {
         state.held.join(Held::of(source, trees.source(), given));
         let before = self.take_over_child(&mut state, &mut trees, id, graph);
         drop(trees);
-        let keeps = objects(&state.contents, &state.untold).next().is_some();
-        state.keeps |= keeps || state.held.has_conditional();
+        state.keeps |= state.has_what_goes();
         state.retire_all(before);
         self.watch_all(&mut state);
         drop(state);

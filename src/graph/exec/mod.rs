@@ -121,6 +121,11 @@ impl State {
         self.unreleased = self.launches.retire(leaving, self.held.contexts());
     }
 
+    /// Whether something goes when launches are done.
+    fn has_what_goes(&self) -> bool {
+        self.held.has_conditional() || objects(&self.contents, &self.untold).next().is_some()
+    }
+
     /// All that is kept here.
     fn take_kept(&mut self) -> Leaving {
         let mut leaving = std::mem::take(&mut self.unreleased);
@@ -166,7 +171,7 @@ impl State {
         self.held.update(held);
         self.contents = contents;
         self.untold.extend(untold.map(|untold| (GraphId::ROOT, untold)));
-        self.keeps = self.held.has_conditional() || objects(&self.contents, &self.untold).next().is_some();
+        self.keeps = self.has_what_goes();
         match self.launches.are_by_others() {
             // The driver lets go of it.
             true => callback::later(leaving),

@@ -144,7 +144,7 @@ impl Offered {
             )));
         }
         let (bytes, least) = (self.bytes(), plan.least()?);
-        plan.rounded(bytes)?;
+        plan.rounded(bytes)?; // refuses none, and more than there can be
         if !bytes.is_multiple_of(least) {
             return Err(refused(format!(
                 "the descriptor claims {bytes} bytes, which is no multiple of {least}; it was not exported so"
