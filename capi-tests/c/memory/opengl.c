@@ -135,6 +135,7 @@ static void in_turns(void) {
   CHECK_OK(fill_buffer(other, buffer, 0, 8, GL_BYTES));
   CHECK(gl.ends == ends);
   CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_stream_wait_stream(all.stream, other)); /* in which the bytes were written */
   CHECK(gl.ends == ends + 1 && gl.maps - maps == gl.unmaps - unmaps && gl_byte(1) == 8);
   CHECK_OK(cushim_stream_destroy(other));
 }
