@@ -357,19 +357,28 @@ impl Event {
     }
 
     /// Refuses an event that has no time to tell; `which` of two it is.
+    #[inline]
     fn check_measures(&self, which: &str) -> Result<(), Error> {
         let options = self.options();
-        let (status, why) = if options.interprocess {
+        if options.timing && !options.interprocess && self.0.recorded.load(Relaxed) {
+            Ok(())
+        } else {
+            Err(self.measures_nothing(which))
+        }
+    }
+
+    /// Why it has no time to tell.
+    #[cold]
+    fn measures_nothing(&self, which: &str) -> Error {
+        let (status, why) = if self.options().interprocess {
             let why = "is for several processes, and such events do not measure time; record another event with CUSHIM_EVENT_TIMING";
             (Status::TIMING_DISABLED, why)
-        } else if !options.timing {
+        } else if !self.options().timing {
             (Status::TIMING_DISABLED, "does not measure time; create it with timing (CUSHIM_EVENT_TIMING)")
-        } else if !self.0.recorded.load(Relaxed) {
-            (Status::NOT_RECORDED, "was never recorded; record it in a stream first")
         } else {
-            return Ok(());
+            (Status::NOT_RECORDED, "was never recorded; record it in a stream first")
         };
-        Err(Error::new(status, format!("the {which}, {self}, {why}")).about(self))
+        Error::new(status, format!("the {which}, {self}, {why}")).about(self)
     }
 
     /// Names the event in messages; `None` takes the name away.
