@@ -78,7 +78,7 @@ cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
 cp "$target/release/examples/probe" "$target/release/conformance" "$target/release/bench-calls" "$out/bin/"
 cp "$target/release/libsoftcuda.so" "$target/release/libcushim.so" "$out/lib/"
 
-for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/sharing.c examples/virtual_memory.c examples/opengl.c examples/raw.c examples/porting/after.c examples/graphs/*.c benches/graphs.c benches/launches.c capi-tests/c/gpu/*.c; do
+for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/compile.c examples/sharing.c examples/virtual_memory.c examples/opengl.c examples/raw.c examples/porting/after.c examples/graphs/*.c benches/graphs.c benches/launches.c capi-tests/c/gpu/*.c; do
   [ -f "$source" ] || continue
   name=$(basename "$source" .c)
   case $source in
@@ -90,11 +90,11 @@ for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/sh
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$name"
 done
 # Those in C++ are named after their counterparts: ordered-cpp.
-for source in examples/ordered.cpp examples/buffers.cpp examples/managed.cpp examples/saxpy.cpp examples/sharing.cpp examples/virtual_memory.cpp examples/opengl.cpp examples/graphs/*.cpp; do
+for source in examples/ordered.cpp examples/buffers.cpp examples/managed.cpp examples/saxpy.cpp examples/compile.cpp examples/sharing.cpp examples/virtual_memory.cpp examples/opengl.cpp examples/graphs/*.cpp; do
   c++ -std=c++17 -O1 -Iinclude "$source" "$target/release/libcushim.a" -static-libstdc++ -static-libgcc \
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$(basename "$source" .cpp)-cpp"
 done
-cp examples/*.txt examples/graphs/*.txt capi-tests/python/capture_mixed.py "$out/"
+cp examples/*.txt examples/graphs/*.{txt,cu} capi-tests/python/capture_mixed.py "$out/"
 strip "$out"/bin/* "$out"/lib/*
 # Each program holds the library: a dictionary in which all of it fits makes a twelfth of them together.
 tar -C "$out" -cf - bin lib | xz -T0 -6 --lzma2=dict=64MiB > "$out/bin.tar.xz"

@@ -2,6 +2,7 @@
  * Finds the root of x^3 - x - 2 by bisection, in one launch of a graph: a loop around an if-else, and an if behind it. It prints the same
  * with every driver; CUSHIM_DRIVER=software needs no GPU.
  */
+#include "kernels.h"
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +169,8 @@ int main(int argc, char **argv) {
   check(cushim_context_allocate(context, sizeof numbers, &memory));
   cushim_endpoint on_device = cushim_endpoint_device(memory), on_host = cushim_endpoint_host(numbers);
   check(cushim_context_copy(context, &on_device, &on_host, sizeof numbers));
-  cushim_status loaded = cushim_library_load(context, ptx, sizeof ptx, NULL, &library);
+  const char *code = kernels(context, ptx);
+  cushim_status loaded = cushim_library_load(context, code, strlen(code) + 1, NULL, &library);
   if (loaded == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
     printf("an if-else in a graph needs a driver for CUDA 12.8 or newer\n");
     return 0;

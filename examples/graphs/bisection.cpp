@@ -1,5 +1,7 @@
 // bisection.c in C++: finds the root of x^3 - x - 2 by bisection, in one launch of a graph: a loop around an if-else, and an if behind it.
 // It prints the same with every driver; CUSHIM_DRIVER=software needs no GPU.
+#include "kernels.hpp"
+
 #include <cushim.hpp>
 
 #include <cstdio>
@@ -142,7 +144,7 @@ int run(const char *json) {
   const cushim::buffer memory = cushim::resource::device(context).allocate(sizeof numbers);
   context.copy(memory, numbers);
 
-  const cushim::library library = cushim::library::load(context, ptx);
+  const cushim::library library = cushim::library::load(context, kernels(context, ptx));
   const cushim::graph graph = build(context, library, memory.pointer(), width, 1e-9);
   if (json != nullptr) graph.write_json(json, CUSHIM_JSON_WITHOUT_ADDRESSES);
   const cushim::exec exec = graph.instantiate();

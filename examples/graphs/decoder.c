@@ -4,6 +4,7 @@
  * cushim_exec_set_parameter the length. The same work is done in a plain stream, too, and the results are compared. CUSHIM_DRIVER=software
  * needs no GPU.
  */
+#include "kernels.h"
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,8 @@ static struct decoder open_decoder(cushim_device device) {
   check(cushim_context_retain_primary(device, &decoder.context));
   check(cushim_stream_create(decoder.context, NULL, &decoder.stream));
   check(cushim_device_get_resource(device, &decoder.resource));
-  check(cushim_library_load(decoder.context, ptx, sizeof ptx, NULL, &decoder.library));
+  const char *code = kernels(decoder.context, ptx);
+  check(cushim_library_load(decoder.context, code, strlen(code) + 1, NULL, &decoder.library));
   check(cushim_kernel_create(decoder.library, "attend", &decoder.attend));
   decoder.row = new_buffer(&decoder, ROW);
   decoder.caches = new_buffer(&decoder, (size_t)LAYERS * CACHE);

@@ -2,6 +2,8 @@
 // output buffers. The work of a step is captured once; afterwards the exec is told only what is new: `rebind` exchanges a buffer,
 // `set_parameter` the length. The same work is done in a plain stream, too, and the results are compared. CUSHIM_DRIVER=software needs no
 // GPU.
+#include "kernels.hpp"
+
 #include <cushim.hpp>
 
 #include <cstdio>
@@ -51,7 +53,7 @@ struct decoder {
   cushim::device_ref device;
   cushim::context context = cushim::context::retain_primary(device);
   cushim::stream stream{context};
-  cushim::library library = cushim::library::load(context, ptx);
+  cushim::library library = cushim::library::load(context, kernels(context, ptx));
   cushim::kernel attend = library.get_kernel("attend");
   cushim::buffer row = device.allocate(stream, row_bytes), caches = device.allocate(stream, layers *cache_bytes);
   cushim::buffer outputs[2] = {device.allocate(stream, row_bytes), device.allocate(stream, row_bytes)};

@@ -4,6 +4,7 @@
  *
  * It needs CUDA 12.4 and a GPU. It has not run on one yet: that its results are right is not verified.
  */
+#include "kernels.h"
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ static void check_linked(const char *what, CUresult result) {
 
 /* Links the PTX with the device runtime library, and loads what comes of it. */
 static cushim_library link_and_load(cushim_driver driver, cushim_context context, const char *runtime) {
+  const char *kernels_ptx = kernels(context, ptx);
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log_text, (void *)(uintptr_t)LOG};
   const cushim_driver_table *cu;
@@ -91,7 +93,8 @@ static cushim_library link_and_load(cushim_driver driver, cushim_context context
   check(cushim_driver_get_table(driver, CUSHIM_TABLE_LEGACY_STREAM, &cu));
   check(cushim_context_set_current(context)); /* the raw tier works in the current context */
   check_linked("cuLinkCreate", cu->cuLinkCreate_6050(2, options, values, &state));
-  check_linked("cuLinkAddData", cu->cuLinkAddData_6050(state, CU_JIT_INPUT_PTX, (void *)ptx, sizeof ptx, "update.ptx", 0, NULL, NULL));
+  check_linked("cuLinkAddData",
+               cu->cuLinkAddData_6050(state, CU_JIT_INPUT_PTX, (void *)kernels_ptx, strlen(kernels_ptx) + 1, "update.ptx", 0, NULL, NULL));
   check_linked(runtime, cu->cuLinkAddFile_6050(state, CU_JIT_INPUT_LIBRARY, runtime, 0, NULL, NULL));
   check_linked("cuLinkComplete", cu->cuLinkComplete_5050(state, &code, &size));
   check(cushim_library_load(context, code, size, NULL, &library));

@@ -3,6 +3,8 @@
 // (cuLinkAddFile).
 //
 // It needs CUDA 12.4 and a GPU. It has not run on one yet: that its results are right is not verified.
+#include "kernels.hpp"
+
 #include <cushim.hpp>
 
 #include <cstdio>
@@ -78,7 +80,7 @@ cushim::library link_and_load(cushim::context_ref context, const char *runtime) 
   std::string log(4096, '\0');
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
-  std::string source = ptx;
+  std::string source = kernels(context, ptx);
   CUlinkState state;
   void *code;
   std::size_t size;

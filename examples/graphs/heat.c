@@ -2,6 +2,7 @@
  * Heat spreads in a rod. A graph allocates two rows of cells, steps from one to the other in a loop until hardly anything changes, and
  * frees them; it is built once and launched once. It prints the same with every driver; CUSHIM_DRIVER=software needs no GPU.
  */
+#include "kernels.h"
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,7 +252,8 @@ int main(int argc, char **argv) {
   start[CELLS - 1] = 20;                                      /* and a warm end, which stays warm */
 
   cushim_event begun = new_event(context), ended = new_event(context);
-  cushim_status loaded = cushim_library_load(context, ptx, sizeof ptx, NULL, &library);
+  const char *code = kernels(context, ptx);
+  cushim_status loaded = cushim_library_load(context, code, strlen(code) + 1, NULL, &library);
   if (loaded == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
     printf("a loop in a graph needs a driver for CUDA 12.3 or newer\n");
     return 0;

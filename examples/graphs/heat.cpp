@@ -1,5 +1,7 @@
 // heat.c in C++: heat spreads in a rod. A graph allocates two rows of cells, steps from one to the other in a loop until hardly anything
 // changes, and frees them; it is built once and launched once. It prints the same with every driver; CUSHIM_DRIVER=software needs no GPU.
+#include "kernels.hpp"
+
 #include <cushim.hpp>
 
 #include <cstdio>
@@ -174,7 +176,7 @@ int run(const char *json) {
   const cushim::timed_event begun{context}, ended{context};
   bool called = false;
 
-  cushim::library library = cushim::library::load(context, ptx);
+  cushim::library library = cushim::library::load(context, kernels(context, ptx));
   cushim::graph graph = build(context, library, begun, ended, start, result, called);
   if (json != nullptr) graph.write_json(json, CUSHIM_JSON_WITHOUT_ADDRESSES);
   const cushim::exec exec = graph.instantiate();

@@ -3,6 +3,7 @@
  * is captured from a stream: the pairs come, a loop runs, the results go. The body of the loop is filled node by node. It prints the same
  * with every driver; CUSHIM_DRIVER=software needs no GPU.
  */
+#include "kernels.h"
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +181,8 @@ int main(int argc, char **argv) {
     pairs[i].a = 1000003 * i + 12;
     pairs[i].b = 30030 * (i % 17 + 1);
   }
-  cushim_status loaded = cushim_library_load(context, ptx, sizeof ptx, NULL, &library);
+  const char *code = kernels(context, ptx);
+  cushim_status loaded = cushim_library_load(context, code, strlen(code) + 1, NULL, &library);
   if (loaded == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
     printf("a loop in a graph needs a driver for CUDA 12.3 or newer\n");
     return 0;

@@ -1,6 +1,8 @@
 // hybrid.c in C++: Euclid's algorithm for many pairs of numbers, by a graph of which one part is captured and the other built by hand. What
 // goes straight on is captured from a stream: the pairs come, a loop runs, the results go. The body of the loop is filled node by node. It
 // prints the same with every driver; CUSHIM_DRIVER=software needs no GPU.
+#include "kernels.hpp"
+
 #include <cushim.hpp>
 
 #include <cstdio>
@@ -124,7 +126,7 @@ int run(const char *json) {
   std::array<pair, pair_count> pairs;
   for (std::uint32_t i = 0; i < pair_count; i++) pairs[i] = {1000003 * i + 12, 30030 * (i % 17 + 1)};
 
-  cushim::library library = cushim::library::load(context, ptx);
+  cushim::library library = cushim::library::load(context, kernels(context, ptx));
   cushim::graph graph = build(context, library, memory, pairs, page[0]);
   if (json != nullptr) graph.write_json(json, CUSHIM_JSON_WITHOUT_ADDRESSES);
   const cushim::exec exec = graph.instantiate();

@@ -3,6 +3,7 @@
  * brings them back, where another function sums them up while the other lanes still work; a last one adds the sums. It is captured from
  * streams that fork and join, and launched once for each batch. It prints the same with every driver; CUSHIM_DRIVER=software needs no GPU.
  */
+#include "kernels.h"
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +148,8 @@ int main(int argc, char **argv) {
   check(cushim_context_retain_primary(device, &context));
   check(cushim_stream_create(context, NULL, &stream));
   check(cushim_device_get_resource(device, &memory));
-  check(cushim_library_load(context, ptx, sizeof ptx, NULL, &library));
+  const char *code = kernels(context, ptx);
+  check(cushim_library_load(context, code, strlen(code) + 1, NULL, &library));
   check(cushim_kernel_create(library, "work", &kernel));
   check(cushim_context_allocate_host(context, LANES * COUNT * 4, 0, &page));
   for (uint32_t i = 0; i < LANES; i++) {

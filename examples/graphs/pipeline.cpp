@@ -2,6 +2,8 @@
 // works on them and brings them back, where another function sums them up while the other lanes still work; a last one adds the sums. It is
 // captured from streams that fork and join, and launched once for each batch. It prints the same with every driver; CUSHIM_DRIVER=software
 // needs no GPU.
+#include "kernels.hpp"
+
 #include <cushim.hpp>
 
 #include <cstdio>
@@ -101,7 +103,7 @@ int run(const char *json) {
   const cushim::device_ref device = driver.get_device(0);
   const cushim::context context = cushim::context::retain_primary(device);
   const cushim::stream stream{context};
-  cushim::library library = cushim::library::load(context, ptx);
+  cushim::library library = cushim::library::load(context, kernels(context, ptx));
   cushim::kernel kernel = library.get_kernel("work");
   const auto page = context.allocate_host<std::uint32_t>(lanes * count);
   auto shared = std::make_shared<pipeline>();

@@ -3,6 +3,7 @@
  * which makes a graph of them. The graph is captured once and launched many times. It prints the same with every driver;
  * CUSHIM_DRIVER=software needs no GPU.
  */
+#include "kernels.h"
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,8 @@ int main(int argc, char **argv) {
   check(cushim_context_retain_primary(device, &context));
   check(cushim_stream_create(context, NULL, &stream));
   check(cushim_device_get_resource(device, &memory));
-  check(cushim_library_load(context, ptx, sizeof ptx, NULL, &library));
+  const char *code = kernels(context, ptx);
+  check(cushim_library_load(context, code, strlen(code) + 1, NULL, &library));
   check(cushim_kernel_create(library, "step", &plate.step));
   check(cushim_buffer_create(memory, stream, BYTES, &plate.now));
   check(cushim_buffer_create(memory, stream, BYTES, &plate.next));

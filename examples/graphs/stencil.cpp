@@ -1,6 +1,8 @@
 // stencil.c in C++: heat spreads in a plate. The steps of the solver are ordinary calls in a stream: they run once as they are, and once
 // captured, which makes a graph of them. The graph is captured once and launched many times. It prints the same with every driver;
 // CUSHIM_DRIVER=software needs no GPU.
+#include "kernels.hpp"
+
 #include <cushim.hpp>
 
 #include <cstdio>
@@ -103,7 +105,7 @@ int run(const char *json) {
   const cushim::context context = cushim::context::retain_primary(device);
   const cushim::stream stream{context};
   const auto page = context.allocate_host<float>(cells);
-  cushim::library library = cushim::library::load(context, ptx);
+  cushim::library library = cushim::library::load(context, kernels(context, ptx));
   cushim::kernel step = library.get_kernel("step");
   cushim::buffer now = device.allocate(stream, sizeof(plate)), next = device.allocate(stream, sizeof(plate));
   plate start{};

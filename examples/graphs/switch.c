@@ -2,6 +2,7 @@
  * A little machine: a graph reads one instruction after another from memory and does it, by a switch node in a loop. Another program is
  * other memory; the graph stays. It prints the same with every driver; CUSHIM_DRIVER=software needs no GPU.
  */
+#include "kernels.h"
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +151,8 @@ int main(int argc, char **argv) {
   check(cushim_stream_create(context, NULL, &stream));
   check(cushim_context_allocate(context, 4 * sizeof(uint32_t), &machine));
   check(cushim_context_allocate(context, sizeof programs[0], &program));
-  cushim_status loaded = cushim_library_load(context, ptx, sizeof ptx, NULL, &library);
+  const char *code = kernels(context, ptx);
+  cushim_status loaded = cushim_library_load(context, code, strlen(code) + 1, NULL, &library);
   if (loaded == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
     printf("a switch in a graph needs a driver for CUDA 12.8 or newer\n");
     return 0;

@@ -1,5 +1,7 @@
 // switch.c in C++: a little machine. A graph reads one instruction after another from memory and does it, by a switch node in a loop.
 // Another program is other memory; the graph stays. It prints the same with every driver; CUSHIM_DRIVER=software needs no GPU.
+#include "kernels.hpp"
+
 #include <cushim.hpp>
 
 #include <cstdio>
@@ -127,7 +129,7 @@ int run(const char *json) {
   const cushim::resource memory = cushim::resource::device(context);
   const cushim::buffer machine = memory.allocate(4 * sizeof(std::uint32_t)), instructions = memory.allocate(6 * sizeof(instruction));
 
-  const cushim::library library = cushim::library::load(context, ptx);
+  const cushim::library library = cushim::library::load(context, kernels(context, ptx));
   const cushim::graph graph = build(context, library, machine.pointer(), instructions.pointer());
   if (json != nullptr) graph.write_json(json, CUSHIM_JSON_WITHOUT_ADDRESSES);
   const cushim::exec exec = graph.instantiate();

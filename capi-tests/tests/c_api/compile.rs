@@ -91,6 +91,78 @@ fn the_examples_print_the_same_with_each() {
     });
 }
 
+/// The examples of graphs print the same with the kernels of their twins in CUDA C++ as with their own; the driver is one that has what they need.
+#[test]
+fn the_twins_of_the_kernels_do_the_same() {
+    let twins = ["heat", "bisection", "switch", "stencil", "pipeline", "hybrid", "decoder"];
+    let tried =
+        twins.into_iter().flat_map(|name| pairs().map(move |(compiler, _, number)| (name, compiler, number)));
+    for_each(tried, |(name, compiler, number)| {
+        let version =
+            VERSIONS[1..].iter().find(|(_, since)| number <= *since).expect("the last is the newest").0;
+        let source = repository(&format!("examples/graphs/{name}"));
+        let expected =
+            std::fs::read_to_string(source.with_extension("txt")).map_err(|error| error.to_string())?;
+        let in_c = Build::of(&source.with_extension("c")).program()?;
+        let in_cpp = Build::cpp(&source.with_extension("cpp")).program()?;
+        [&in_c, &in_cpp].into_iter().try_for_each(|program| {
+            let run = Run::new(program, Driver::Shell(version)).env("CUSHIM_NVRTC", compiler);
+            let printed = run.env("EXAMPLE_KERNELS", source.with_extension("cu")).output()?;
+            // How long the decoder's steps took is not the same twice.
+            if printed.starts_with(&expected) {
+                Ok(())
+            } else {
+                Err(format!("{name} on {version}:\n{printed}"))
+            }
+        })
+    });
+}
+
+/// That of the example which updates a node compiles, too. NVIDIA's device runtime library, which it is linked with, is not there: the file
+/// that is named in its place is what is refused.
+#[test]
+fn the_twin_that_updates_a_node_compiles() {
+    let source = repository("examples/graphs/device_update");
+    let in_c = Build::of(&source.with_extension("c")).program().expect("it compiles");
+    let in_cpp = Build::cpp(&source.with_extension("cpp")).program().expect("it compiles");
+    let no_library = repository("README.md");
+    for_each(pairs().filter(|(_, _, number)| *number >= 12040), |(compiler, version, _)| {
+        [&in_c, &in_cpp].into_iter().try_for_each(|program| {
+            let run = Run::new(program, Driver::Shell(version)).env("CUSHIM_NVRTC", compiler);
+            let run = run.env("EXAMPLE_KERNELS", source.with_extension("cu")).arg(&no_library);
+            match run.output() {
+                Err(said)
+                    if said.contains(&format!("{}: CUDA_ERROR_INVALID_IMAGE", no_library.display())) =>
+                {
+                    Ok(())
+                }
+                other => Err(format!("{version}: {other:?}")),
+            }
+        })
+    });
+}
+
+/// An example whose twin is missing, or is no code, says so.
+#[test]
+fn a_twin_that_cannot_be_compiled_is_named() {
+    let Some(compiler) = compilers().last() else { return };
+    let in_c = Build::of(&repository("examples/graphs/stencil.c")).program().expect("it compiles");
+    let in_cpp = Build::cpp(&repository("examples/graphs/stencil.cpp")).program().expect("it compiles");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (missing, wrong) = (folder.path().join("missing.cu"), folder.path().join("wrong.cu"));
+    std::fs::write(&wrong, "#error it is wrong").expect("written");
+    let cases = [&in_c, &in_cpp]
+        .into_iter()
+        .flat_map(|program| [(program, &missing, "missing.cu"), (program, &wrong, "wrong.cu(1): ")]);
+    for_each(cases, |(program, twin, what)| {
+        let run = Run::new(program, Driver::Shell("13.5")).env("CUSHIM_NVRTC", compiler);
+        match run.env("EXAMPLE_KERNELS", twin).output() {
+            Err(said) if said.contains(what) => Ok(()),
+            other => Err(format!("{what}: {other:?}")),
+        }
+    });
+}
+
 /// Without a compiler the examples say what to install, and for which driver.
 #[test]
 fn the_examples_say_what_to_install() {
