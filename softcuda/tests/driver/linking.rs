@@ -165,6 +165,30 @@ fn registers_are_limited_where_it_is_linked() {
     });
 }
 
+/// A linker works for devices that are not there, too; what it makes is not loaded here.
+#[test]
+fn an_image_for_other_devices() {
+    alone("an_image_for_other_devices", &[], || {
+        let cu = with_context();
+        let create = |target: u64| {
+            let (mut linker, key) = (0u64, 9u32); // CU_JIT_TARGET
+            let answer =
+                cu.call("cuLinkCreate_v2", &[1, at(&mut key.clone()), first(&[target]), at(&mut linker)]);
+            (answer, linker)
+        };
+        assert_eq!(create(999), (INVALID_VALUE, 0));
+        let load = |target: u64| {
+            let (answer, linker) = create(target);
+            assert_eq!((answer, add(&cu, linker, MAIN), add(&cu, linker, HELPER)), (0, 0, 0));
+            let (answer, image, size) = complete(&cu, linker);
+            assert_eq!((answer, size >= 64), (0, true));
+            let mut module = 0u64;
+            cu.call("cuModuleLoadData", &[at(&mut module), image])
+        };
+        assert_eq!((load(53), load(90)), (NO_BINARY_FOR_GPU, 0));
+    });
+}
+
 #[test]
 fn what_cannot_be_linked() {
     alone("what_cannot_be_linked", &[], || {

@@ -59,6 +59,9 @@ const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
 /// empty.
 const LINKED: [u8; 16] = *b"\x7fELF\x02\x01\x01\x33\x07softlnk";
 
+/// Where the mark begins.
+const LINKED_FROM: usize = 8;
+
 /// Bytes of the header of a cubin, which such an image has for programs that look whether it is one. The size of what follows comes next,
 /// and then texts, each with its limit of registers before it and a NUL behind it.
 const HEADER: usize = 64;
@@ -138,11 +141,23 @@ impl Image {
 /// The image of texts that belong together.
 pub(super) fn pack(texts: &[Text]) -> Box<[u8]> {
     let all: Vec<u8> = texts.iter().flat_map(Text::pack).collect();
-    let mut header = [0; HEADER];
+    let mut header = header();
     header[..LINKED.len()].copy_from_slice(&LINKED);
-    // An executable for CUDA devices; the version of the format, and the size of the header.
-    (header[16], header[18], header[20], header[52]) = (2, 190, 1, HEADER as u8);
     [&header[..], &(all.len() as u64).to_le_bytes(), &all].concat().into()
+}
+
+/// A cubin for devices of a compute capability that there are none of here, so that nobody can load it: one without kernels.
+pub(super) fn foreign() -> Box<[u8]> {
+    let mut header = header();
+    header[..LINKED_FROM].copy_from_slice(&LINKED[..LINKED_FROM]);
+    header.into()
+}
+
+/// An executable for CUDA devices; the version of the format, and the size of the header.
+fn header() -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    (header[16], header[18], header[20], header[52]) = (2, 190, 1, HEADER as u8);
+    header
 }
 
 /// Whether an image begins so. The shortest has one byte, a NUL; each further one is looked at only if those before it are as expected.

@@ -13,9 +13,11 @@ use crate::abi::sys::{
 use crate::instruments::complain::complain;
 use std::ffi::{c_char, c_void};
 
-/// What a caller asks of the compiler. Only the logs make a difference here, and how many registers a kernel is said to need.
+/// What a caller asks of the compiler. Only the logs make a difference here, how many registers a kernel is said to need, and the target.
 pub(super) struct Options {
     pub(super) most_registers: Option<u32>,
+    /// Whether code is for a compute capability that the devices do not have.
+    pub(super) foreign: bool,
     values: Out<*mut c_void>,
     info: Log,
     error: Log,
@@ -40,6 +42,7 @@ impl Options {
     ) -> Result<Self, CUresult> {
         let mut options = Self {
             most_registers: None,
+            foreign: false,
             values,
             info: Log::default(),
             error: Log::default(),
@@ -58,7 +61,7 @@ impl Options {
                     return Err(CUDA_ERROR_INVALID_VALUE);
                 }
                 CU_JIT_MAX_REGISTERS => options.most_registers = Some(value as u32),
-                CU_JIT_TARGET => check_target(value as u32)?,
+                CU_JIT_TARGET => options.foreign = is_foreign(value as u32)?,
                 // Symbols come with a number of them; threads are for loading machine code (measured).
                 CU_JIT_GLOBAL_SYMBOL_COUNT if value as u32 == 0 => return Err(CUDA_ERROR_INVALID_VALUE),
                 CU_JIT_BINARY_LOADER_THREAD_COUNT => return Err(CUDA_ERROR_INVALID_VALUE),
@@ -71,6 +74,16 @@ impl Options {
         options.info.check()?;
         options.error.check()?;
         Ok(options)
+    }
+
+    /// The options of code for the devices there are: for another target it would not run.
+    pub(super) fn read_for_device(
+        count: u32,
+        keys: Out<CUjit_option>,
+        values: Out<*mut c_void>,
+    ) -> Result<Self, CUresult> {
+        let options = Self::read(count, keys, values)?;
+        if options.foreign { Err(CUDA_ERROR_INVALID_SOURCE) } else { Ok(options) }
     }
 
     /// Tells the caller what the compiler said. Where there is no place for it, it is said aloud: not all that a real
@@ -102,11 +115,11 @@ const TARGETS: [u32; 27] = [
 ];
 const VARIANT: u32 = 0x1_0000;
 
-/// Code for another target does not run on the device.
-fn check_target(target: u32) -> Answer {
+/// Whether a target is another one than the devices'.
+fn is_foreign(target: u32) -> Result<bool, CUresult> {
     match target % VARIANT {
-        TARGET => Ok(()),
-        other if TARGETS.contains(&other) => Err(CUDA_ERROR_INVALID_SOURCE),
+        TARGET => Ok(false),
+        other if TARGETS.contains(&other) => Ok(true),
         _ => Err(CUDA_ERROR_INVALID_VALUE),
     }
 }

@@ -170,7 +170,7 @@ pub(crate) fn cuLibraryLoadData(
 ) -> Answer {
     library.check()?;
     check_options(libraryOptions, numLibraryOptions)?;
-    let options = Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
+    let options = Options::read_for_device(numJitOptions, jitOptions, jitOptionsValues)?;
     library.set(Library::add(&Image::at(code)?, &options).handle())
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn cuLibraryLoadFromFile(
 ) -> Answer {
     library.check()?;
     check_options(libraryOptions, numLibraryOptions)?;
-    let options = Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
+    let options = Options::read_for_device(numJitOptions, jitOptions, jitOptionsValues)?;
     library.set(Library::add(&Image::in_file(fileName.text()?)?, &options).handle())
 }
 

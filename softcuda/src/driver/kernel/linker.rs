@@ -93,7 +93,8 @@ impl Linker {
                 CUDA_ERROR_INVALID_PTX => CUDA_ERROR_INVALID_SOURCE,
                 other => other,
             })?;
-            state.image = Some(image::pack(&state.texts));
+            let foreign = self.options.0.foreign;
+            state.image = Some(if foreign { image::foreign() } else { image::pack(&state.texts) });
         }
         let image = state.image.as_deref().unwrap_or_default();
         Ok((image.as_ptr().cast_mut().cast(), image.len()))
@@ -159,7 +160,7 @@ pub(crate) fn cuLinkAddData_v2(
     optionValues: Out<*mut c_void>,
 ) -> Answer {
     let linker = Linker::of(state)?;
-    let options = Options::read(numOptions, options, optionValues)?;
+    let options = Options::read_for_device(numOptions, options, optionValues)?;
     if size == 0 || size as u64 > file::MOST {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
@@ -186,7 +187,7 @@ pub(crate) fn cuLinkAddFile_v2(
     optionValues: Out<*mut c_void>,
 ) -> Answer {
     let linker = Linker::of(state)?;
-    let options = Options::read(numOptions, options, optionValues)?;
+    let options = Options::read_for_device(numOptions, options, optionValues)?;
     linker.add(input(type_, &file::read(path.text()?)?)?, &options)
 }
 

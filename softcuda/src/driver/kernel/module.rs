@@ -119,7 +119,7 @@ pub(crate) fn cuModuleLoadDataEx(
 ) -> Answer {
     current()?;
     module.check()?;
-    let options = Options::read(numOptions, options, optionValues)?;
+    let options = Options::read_for_device(numOptions, options, optionValues)?;
     load(module, &Image::at(image)?, Some(&options))
 }
 
