@@ -32,8 +32,18 @@ CUDA_INC_DIR = [{toolkit!r} + "/include"]
 CUDA_ENABLE_CURAND = False
 """
 
-# Each suite: what pip installs, whose versions are written down, what pytest runs, and where tests are if they come with the package. One that is
-# built here has its tests in the source distribution, and the file that says how it is built.
+# Numba looks for a toolkit as NVIDIA's installer leaves it, under other names than those in pip's packages: what each is a link to.
+NUMBA_TOOLKIT = {
+    "nvvm/lib64/libnvvm.so.4": "cuda_nvcc/nvvm/lib64/libnvvm.so",
+    "nvvm/libdevice": "cuda_nvcc/nvvm/libdevice",
+    "include": "cuda_runtime/include",
+    "lib64/libcudart.so.12": "cuda_runtime/lib/libcudart.so.12",
+    "lib64/libnvrtc.so.12": "cuda_nvrtc/lib/libnvrtc.so.12",
+}
+
+# Each suite: what pip installs, whose versions are written down, what pytest runs, and where tests are if they come with the package. Of some the
+# tests are in the source distribution alone; "configuration" is the file that says how one is built from it. "environment" has variables, in which
+# {packages} is where pip installs, and {toolkit} what "toolkit" lists; "cuda" the version of a project that does not run with the newest.
 SUITES = {
     "numba-cuda": {
         "packages": ["numba-cuda[cu12]", "numba", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-cccl-cu12", "filecheck", "psutil", "cffi", "ml_dtypes", "scipy",
@@ -42,6 +52,17 @@ SUITES = {
         "tests": ["--pyargs", "numba.cuda.tests"],
         "fixtures": NUMBA_FIXTURES,
         # A test of it reads one element too many, which a GPU does not notice.
+        "options": ["--bounds", "allocation"],
+    },
+    "numba": {
+        # Its own CUDA target, which has been numba-cuda since: up to CUDA 12.4, by libNVVM, and the driver by ctypes.
+        "packages": ["numba==0.61.*", "nvidia-cuda-nvcc-cu12==12.4.*", "nvidia-cuda-nvrtc-cu12==12.4.*", "nvidia-cuda-runtime-cu12==12.4.*",
+                     "cffi", "psutil", "scipy"],
+        "versions": ["numba", "llvmlite", "nvidia-cuda-nvcc-cu12"],
+        "cuda": "12.4",
+        "toolkit": NUMBA_TOOLKIT,
+        "environment": {"CUDA_HOME": "{toolkit}"},
+        "tests": ["--pyargs", "numba.cuda.tests"],
         "options": ["--bounds", "allocation"],
     },
     "cuda.core": {
@@ -53,16 +74,28 @@ SUITES = {
     "PyCUDA": {
         "packages": ["nvidia-cuda-nvcc==13.0.*", "nvidia-cuda-crt==13.0.*", "nvidia-nvvm==13.0.*", "nvidia-cuda-runtime==13.0.*",
                      "nvidia-cuda-profiler-api==13.0.*", "numpy", "mako"],
-        "built": ("pycuda", "siteconf.py", PYCUDA_CONFIGURATION),
+        "distribution": "pycuda",
+        "configuration": ("siteconf.py", PYCUDA_CONFIGURATION),
         "versions": ["pycuda", "nvidia-cuda-nvcc", "numpy"],
         "tests": ["test/test_driver.py", "test/test_cumath.py", "test/test_gpuarray.py"],
         # Elements beyond the last one are read there, too.
         "options": ["--bounds", "allocation"],
     },
+    "tinygrad": {
+        "packages": ["tinygrad", "nvidia-cuda-nvrtc==13.0.*", "nvidia-cuda-runtime==13.0.*", "nvidia-cuda-cccl==13.0.*", "nvidia-cuda-crt==13.0.*"],
+        "distribution": "tinygrad",
+        "versions": ["tinygrad", "nvidia-cuda-nvrtc"],
+        "environment": {"DEV": "CUDA", "LD_LIBRARY_PATH": "{packages}/nvidia/cu13/lib", "CUDA_PATH": "{packages}/nvidia/cu13"},
+        "tests": ["test/test_tiny.py"],
+        "options": [],
+    },
 }
 
 # What a failure says, and its cause in words; the first that matches counts.
 CAUSES = [
+    (r"fixture '(r|ary)' not found", "no test but a kernel: pytest takes it for one by its name"),
+    (r"test_recursion\.", "a function that calls itself: the stack that softcuda gives a thread overflows, and the context is lost"),
+    (r"\[700\]|ILLEGAL_ADDRESS", "comes after a kernel that failed, in the context that is lost by that"),
     (r"CUDAAndCPUCachingTest", "Numba and numba-cuda stamp the index of their caches in two ways, and each takes the other's for old; no driver is asked"),
     (r"CUipcMemHandle' object has no attribute", "asks cuda-bindings for an attribute that it has no more, before the driver"),
     (r"get_curand_version", "needs cuRAND, with which it was not built"),
@@ -74,7 +107,7 @@ CAUSES = [
     (r"NOT_SUPPORTED", "a call that softcuda answers with CUDA_ERROR_NOT_SUPPORTED"),
     (r"ModuleNotFoundError|No module named|torch|cupy|fixture '", "needs a package that was not installed"),
     (r"ptxas|nvdisasm|cuobjdump|SASS", "looks into machine code"),
-    (r"Timeout", "takes longer than the limit of a test"),
+    (r"Timeout \(>", "takes longer than the limit of a test"),
 ]
 
 
@@ -113,39 +146,86 @@ def read(report):
 
 def install(name, venv, arguments):
     """An environment with the packages of a suite."""
+    suite = SUITES[name]
     run(sys.executable, "-m", "venv", venv)
-    run(venv / "bin/pip", "install", "-q", "pytest", "pytest-timeout", *SUITES[name]["packages"])
-    if "built" in SUITES[name]:
-        build(venv, arguments, *SUITES[name]["built"])
+    run(venv / "bin/pip", "install", "-q", "pytest", "pytest-timeout", *suite["packages"])
+    if "distribution" in suite:
+        unpack(venv, suite["distribution"])
+    if "configuration" in suite:
+        build(name, venv, arguments)
+    link_toolkit(name, venv)
+
+
+def link_toolkit(name, venv):
+    """What a suite looks for as parts of a toolkit, where it looks."""
+    for link, target in SUITES[name].get("toolkit", {}).items():
+        link = venv / "toolkit" / link
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(packages_of(venv) / "nvidia" / target)
+
+
+def packages_of(venv):
+    """Where pip installs."""
+    return next(venv.glob("lib/python3*/site-packages"))
 
 
 def toolkit_of(venv):
     """Where pip installs the parts of a CUDA toolkit, of version 13 and later."""
-    return next(iter(venv.glob("lib/python3*/site-packages/nvidia/cu1*")), None)
+    return next(packages_of(venv).glob("nvidia/cu1*"), None)
 
 
-def environment_of(venv, **others):
+def environment_of(name, venv, **others):
     toolkit = toolkit_of(venv)
     path = [f"{toolkit}/bin"] if toolkit else []
-    return {**os.environ, "PATH": os.pathsep.join([*path, os.environ["PATH"]]), **others}
+    own = {variable: value.format(packages=packages_of(venv), toolkit=venv / "toolkit")
+           for variable, value in SUITES[name].get("environment", {}).items()}
+    return {**os.environ, "PATH": os.pathsep.join([*path, os.environ["PATH"]]), **own, **others}
 
 
-def build(venv, arguments, project, file, text):
-    """Builds a project from its source distribution, which links with the driver, and leaves that for its tests."""
+def unpack(venv, project):
+    """The source distribution of a project, which is left for its tests."""
     run(venv / "bin/pip", "download", "-q", "--no-deps", "--no-binary", project, "--dest", venv, project)
     shutil.unpack_archive(next(venv.glob(f"{project}-*.tar.gz")), venv / "sources")
-    sources = next((venv / "sources").iterdir())
-    (sources / file).write_text(text.format(toolkit=str(toolkit_of(venv))))
-    run(arguments.run, "--cuda", arguments.cuda, venv / "bin/pip", "install", "-q", sources, env=environment_of(venv))
+
+
+def sources_of(venv):
+    return next((venv / "sources").iterdir())
+
+
+def build(name, venv, arguments):
+    """Builds a project, which links with the driver, from its source distribution."""
+    file, text = SUITES[name]["configuration"]
+    (sources_of(venv) / file).write_text(text.format(toolkit=str(toolkit_of(venv))))
+    run(arguments.run, "--cuda", arguments.cuda, venv / "bin/pip", "install", "-q", sources_of(venv), env=environment_of(name, venv))
 
 
 def tests_of(name, venv, arguments):
     """The tests of a suite, as words for pytest."""
     suite = SUITES[name]
-    if "built" in suite:
-        sources = next((venv / "sources").iterdir())
-        return [sources / test for test in suite["tests"]]
+    if "distribution" in suite:
+        return [sources_of(venv) / test for test in suite["tests"]]
     return suite.get("tests") or [Path(arguments.sources[name]).resolve()]
+
+
+def options_of(name, arguments):
+    """What softcuda-run is told of the driver."""
+    return ["--cuda", SUITES[name].get("cuda", arguments.cuda), *SUITES[name]["options"]]
+
+
+def checks_of(name, folder, arguments):
+    """What softcuda-run is told to look for, and where it writes what it finds."""
+    if not arguments.check:
+        return []
+    log = folder / f"{name}.reports"
+    log.unlink(missing_ok=True)
+    return ["--check", arguments.check, "--check-log", log]
+
+
+def reports_of(name, folder, arguments):
+    """How many reports of the checks there are, as a line."""
+    log = folder / f"{name}.reports"
+    count = len(log.read_text().splitlines()) if log.exists() else 0
+    return f"`--check {arguments.check}`: {count} reports" + (f", in {log}" if count else "") + "\n"
 
 
 def measure(name, folder, arguments):
@@ -161,15 +241,15 @@ def measure(name, folder, arguments):
         (place / "pytest.ini").write_text("[pytest]\nconsider_namespace_packages = true\n")
         (place / "scoreboard_fixtures.py").write_text(suite.get("fixtures", ""))
         report.unlink(missing_ok=True)
-        command = [arguments.run, "--cuda", arguments.cuda, *suite["options"], venv / "bin/python", "-m", "pytest", "-q",
+        command = [arguments.run, *options_of(name, arguments), *checks_of(name, folder, arguments), venv / "bin/python", "-m", "pytest", "-q",
                    "-p", "scoreboard_fixtures", "-p", "no:cacheprovider", "--timeout=300", f"--junitxml={report}"]
         command += [*(["-c", "pytest.ini"] if suite.get("tests") else []), *tests_of(name, venv, arguments)]
         with open(folder / f"{name}.log", "w") as log:
-            ended = subprocess.run([str(word) for word in command], cwd=place, env=environment_of(venv, PYTHONPATH=str(place)), stdout=log,
+            ended = subprocess.run([str(word) for word in command], cwd=place, env=environment_of(name, venv, PYTHONPATH=str(place)), stdout=log,
                                    stderr=subprocess.STDOUT)
         if ended.returncode not in (0, 1) or not report.exists():
             raise Failure(f"the suite {name} did not run to its end: {folder / name}.log has what it said")
-        return table(name, venv, report, arguments)
+        return table(name, venv, report, arguments) + (reports_of(name, folder, arguments) if arguments.check else "")
     finally:
         shutil.rmtree(place)
 
@@ -186,7 +266,7 @@ def table(name, venv, report, arguments):
     suite, (counts, causes, unknown) = SUITES[name], read(report)
     list_of = run(venv / "bin/pip", "list", "--format=freeze", "--disable-pip-version-check").splitlines()
     versions = [line.replace("==", " ") for line in list_of if line.split("==")[0] in suite["versions"]]
-    options = " ".join(["--cuda", arguments.cuda, *suite["options"]])
+    options = " ".join(options_of(name, arguments))
     lines = [f"### {name}", "",
              f"{', '.join(versions)}; Python {platform.python_version()}; `softcuda-run {options}`; {', '.join(took(report))}", "",
              "| passed | failed | skipped |", "|--:|--:|--:|", f"| {counts['passed']:,} | {counts['failed']:,} | {counts['skipped']:,} |", ""]
@@ -210,22 +290,32 @@ def write(new):
     PAGE.write_text(before + BEGIN + "\n" + "\n".join(known[name].rstrip("\n") + "\n" for name in SUITES if name in known) + "\n" + END + after)
 
 
+def origin_of(suite):
+    """Where its tests are, in words."""
+    return suite.get("source") or f"comes with its {'source distribution' if 'distribution' in suite else 'package'}"
+
+
 def main():
     parser = argparse.ArgumentParser(
-        usage="scripts/scoreboard.py [--suite NAME]... [--source NAME=FOLDER]... [--run FILE] [--cuda VERSION] [--counted] [--write] FOLDER",
+        usage="scripts/scoreboard.py [--suite NAME]... [--source NAME=FOLDER]... [--run FILE] [--cuda VERSION] [--check LIST] "
+        "[--counted] [--write] FOLDER",
         formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__ + "\n\nSuites:\n" + "".join(
-            f"  {name:<12} {suite.get('source') or 'comes with its package'}\n" for name, suite in SUITES.items()),
+            f"  {name:<12} {origin_of(suite)}\n" for name, suite in SUITES.items()),
         epilog="Exit status: 0 the suites ran; 1 one did not; 2 wrong usage; 69 something is missing.")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="where packages are installed, once, and reports are left")
     parser.add_argument("--suite", metavar="NAME", action="append", help="one of the suites; may be repeated (default: all that are there)")
     parser.add_argument("--source", metavar="NAME=FOLDER", action="append", default=[], help="the tests of a suite that does not come with its package")
     parser.add_argument("--run", metavar="FILE", default="softcuda-run", help="the program softcuda-run (default: that in PATH)")
-    parser.add_argument("--cuda", metavar="VERSION", default="13.0", help="the version of CUDA that the driver supports (default: %(default)s)")
+    parser.add_argument("--cuda", metavar="VERSION", default="13.0", 
+                        help="the version of CUDA that the driver supports, unless a suite needs another (default: %(default)s)")
+    parser.add_argument("--check", metavar="LIST", help="let softcuda look for races and the like, and count its reports; not with --write")
     parser.add_argument("--counted", action="store_true", help="run nothing: count the reports that FOLDER has from before")
     parser.add_argument("--write", action="store_true", help="write the results into docs/scoreboard.md")
     arguments = parser.parse_args()
     arguments.sources = dict(source.partition("=")[::2] for source in arguments.source)
     names = arguments.suite or [name for name in SUITES if SUITES[name].get("tests") or name in arguments.sources]
+    if arguments.check and (arguments.write or arguments.counted):
+        parser.error("--check is for a run of its own")
     for name in names:
         if name not in SUITES:
             parser.error(f"there is no suite {name}; there are {', '.join(SUITES)}")
