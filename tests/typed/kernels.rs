@@ -1,10 +1,10 @@
 //! Kernels whose parameters are types.
 
-use crate::{context, kernel, refused, stream};
+use crate::{alone, context, kernel, refused, stream};
 use cushim::driver::Version;
 use cushim::kernel::LaunchConfig;
 use cushim::typed::{DeviceSlice, ManagedSlice, PinnedSlice, Read, SafeKernel, TypedKernel, Write};
-use cushim::{Context, Owner};
+use cushim::{Context, Owner, Stream};
 
 type ScaleAndAdd = (u32, f32, Read<f32>, Write<f32>);
 
@@ -83,4 +83,40 @@ fn a_launch_may_be_vouched_for_alone() {
     drop((x, kernel)); // which the launch uses
     assert_eq!(y.to_vec(&stream).expect("copied"), [2.5; 8]);
     drop(Owner::keeping(y)); // slices are what owners keep, too
+}
+
+/// Whether a default stream is captured a launch asks once for its slices, however many there are, and once for what it keeps itself: each
+/// question is a call of the driver.
+#[test]
+fn a_launch_asks_once_for_all_slices_whether_a_default_stream_is_captured() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let trace = folder.path().join("trace.json");
+    let variable = trace.to_str().expect("a path in UTF-8");
+    alone(
+        "kernels::a_launch_asks_once_for_all_slices_whether_a_default_stream_is_captured",
+        &[("SOFTCUDA_TRACE", variable), ("CUSHIM_DRIVER", "software")],
+        || {
+            let context = context();
+            let (stream, kernel) = (Stream::legacy(&context), scale_and_add(&context));
+            let x = DeviceSlice::from_slice(&stream, &[1.0; 8]).expect("copied");
+            let mut y = DeviceSlice::from_slice(&stream, &[0.0; 8]).expect("copied");
+            kernel.launch(&stream, &LaunchConfig::new(1, 32), (8, 1.0, &x, &mut y)).expect("launched");
+            assert_eq!(y.to_vec(&stream).expect("copied"), [1.0; 8]);
+        },
+    );
+    if std::env::var_os("SOFTCUDA_TRACE").is_some() {
+        return; // the child has done its part
+    }
+    let text = std::fs::read_to_string(&trace).expect("the child has written its trace");
+    let calls: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let called = |call: &serde_json::Value, name: &str| {
+        call["function"].as_str().is_some_and(|function| function.starts_with(name))
+    };
+    let launch = calls.iter().position(|call| called(call, "cuLaunchKernel")).expect("it was launched");
+    // The copies before it are waited for, by an event each.
+    let waited =
+        calls[..launch].iter().rposition(|call| called(call, "cuEventDestroy")).expect("the copies are done");
+    let asked = calls[waited..launch].iter().filter(|call| called(call, "cuStreamIsCapturing")).count();
+    assert_eq!(asked, 2, "{:#?}", &calls[waited..=launch]);
 }
