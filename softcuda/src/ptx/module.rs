@@ -267,7 +267,6 @@ impl Function {
         );
         assert_eq!(launch.args.len(), self.param_bytes, "the parameters have their size");
         let program = &self.program;
-        let stride = program.deepest.unwrap_or(program.routines[0].local + launch.stack);
         let budget = launch.budget.map(|budget| AtomicI64::new(budget.min(i64::MAX as u64) as i64));
         let job = Job {
             host: launch.host,
@@ -278,7 +277,9 @@ impl Function {
             cluster,
             asks_for_clusters: launch.cluster.is_some(),
             dynamic_shared: launch.shared,
-            stride: stride.next_multiple_of(16),
+            stride: program.local_memory(launch.stack).next_multiple_of(16),
+            // Whose calls do not go round in circles has what it needs, whatever the limit.
+            stack: if program.deepest.is_some() { u32::MAX } else { launch.stack },
             environment: launch.environment,
             id: IDS.fetch_add(1, Ordering::Relaxed),
             processors: launch.processors,

@@ -257,3 +257,52 @@ fn barriers() {
         assert_eq!(device.read::<u32>(out, 3200), vec![100; 3200]);
     });
 }
+
+/// A function that calls itself has as many calls as the stack holds: its parameters and results are in registers on a GPU, and count only
+/// if they are large.
+#[test]
+fn small_parameters_take_nothing_of_the_stack() {
+    let deep = |parameter: &str, local: &str| {
+        format!(
+            ".version 8.0
+.target sm_80
+.address_size 64
+.func (.param .b64 sum) down(.param .b64 n, .param .align 8 .b8 extra[{parameter}]) {{
+  {local}
+  .reg .pred %p; .reg .b64 %n, %s, %m;
+  ld.param.b64 %n, [n];
+  mov.b64 %s, 0;
+  setp.eq.s64 %p, %n, 0;
+  @%p bra done;
+  sub.s64 %m, %n, 1;
+  {{ .param .b64 to; .param .align 8 .b8 more[{parameter}]; .param .b64 from; st.param.b64 [to], %m; st.param.b64 [more], %m;
+    call.uni (from), down, (to, more); ld.param.b64 %s, [from]; }}
+  add.s64 %s, %s, %n;
+done:
+  st.param.b64 [sum], %s;
+  ret;
+}}
+.visible .entry all(.param .u64 out, .param .u64 n) {{
+  .reg .b64 %o, %n, %s;
+  ld.param.u64 %o, [out]; ld.param.u64 %n, [n];
+  {{ .param .b64 to; .param .align 8 .b8 more[{parameter}]; .param .b64 from; st.param.b64 [to], %n; st.param.b64 [more], %n;
+    call.uni (from), down, (to, more); ld.param.b64 %s, [from]; }}
+  st.global.u64 [%o], %s;
+  ret;
+}}"
+        )
+    };
+    // A call takes 16 bytes, and what it keeps in memory.
+    for (parameter, local, most) in [("8", "", 63), ("64", "", 6), ("8", ".local .b8 depot[112];", 7)] {
+        let device = Device::default();
+        let loaded = load(&device, &deep(parameter, local));
+        let out = device.zeroed(8);
+        let run = |depth: u64| {
+            loaded.run_with(&device, "all", &[Arg::U64(out), Arg::U64(depth)], |launch| launch.stack = 1024)
+        };
+        run(most).unwrap();
+        assert_eq!(device.read::<u64>(out, 1)[0], most * (most + 1) / 2);
+        let fault = run(most + 1).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::StackOverflow, "{fault}");
+    }
+}

@@ -25,6 +25,8 @@ pub(in crate::ptx) struct Job<'j> {
     pub(in crate::ptx) dynamic_shared: u32,
     /// Bytes of local memory per thread.
     pub(in crate::ptx) stride: u32,
+    /// How many of the stack a thread's calls may take.
+    pub(in crate::ptx) stack: u32,
     pub(in crate::ptx) environment: [u32; 32],
     pub(in crate::ptx) id: u64,
     pub(in crate::ptx) processors: u32,

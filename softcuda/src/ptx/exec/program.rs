@@ -3,6 +3,9 @@
 use super::core::{Op, Reg};
 use std::collections::HashMap;
 
+/// What each call costs of the stack, and of local memory, beside the function's own, so that no recursion is endless.
+pub(in crate::ptx) const CALL_COST: u32 = 16;
+
 /// Sixty-four bytes of registers or constants.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -40,6 +43,17 @@ impl Program {
     pub(in crate::ptx) fn text(&self, op: u32) -> &str {
         self.ops.get(op as usize).map_or("", |op| &self.texts[op.text as usize])
     }
+
+    /// Bytes of local memory that a thread needs if its calls may take so many of the stack. Those of functions that call themselves take
+    /// more than that here, up to a limit.
+    pub(in crate::ptx) fn local_memory(&self, stack: u32) -> u32 {
+        const MOST_MORE: u32 = 16 << 10;
+        self.deepest.unwrap_or_else(|| {
+            let times = self.routines.iter().skip(1).map(Routine::memory_of_stack).max().unwrap_or(1);
+            let more = stack.saturating_mul(times - 1).min(MOST_MORE);
+            self.routines[0].local.next_multiple_of(16).saturating_add(stack).saturating_add(more)
+        })
+    }
 }
 
 /// What a frame of a function needs.
@@ -52,9 +66,23 @@ pub(in crate::ptx) struct Routine {
     pub(in crate::ptx) declared: u32,
     /// Bytes of local memory per thread, parameters and results included.
     pub(in crate::ptx) local: u32,
+    /// What of it a GPU keeps on a thread's stack, too: parameters and results are in registers there, unless they are large.
+    pub(in crate::ptx) stack: u32,
     /// The places of parameters and results in local memory.
     pub(in crate::ptx) params: Vec<Slot>,
     pub(in crate::ptx) results: Vec<Slot>,
+}
+
+impl Routine {
+    /// What a call of it takes of the stack.
+    pub(in crate::ptx) fn cost(&self) -> u32 {
+        self.stack.next_multiple_of(16) + CALL_COST
+    }
+
+    /// How many bytes of local memory go with each of the stack, rounded up.
+    fn memory_of_stack(&self) -> u32 {
+        (self.local.next_multiple_of(16) + CALL_COST).div_ceil(self.cost())
+    }
 }
 
 /// Bytes of a frame's local memory.

@@ -8,14 +8,11 @@ use super::collective::{Collective, Inputs, Kind, exchange};
 use super::core::{Bits, Core, FULL, LANES, Reg, Step};
 use super::external::External;
 use super::fault::{FaultKind, Trouble};
-use super::program::{Call, Line, Place, Program, Target};
+use super::program::{CALL_COST, Call, Line, Place, Program, Target};
 use super::space::{CODE_STEP, CODE_WINDOW};
 
 /// Instructions after which another group, warp or block has its turn.
 pub(super) const SLICE: u32 = 1024;
-
-/// Local memory that each call costs beside the function's own, so that no recursion is endless.
-pub(in crate::ptx) const CALL_COST: u32 = 16;
 
 /// No frame.
 const NONE: u32 = u32::MAX;
@@ -61,6 +58,8 @@ struct Frame {
     lines: usize,
     /// In bytes of each lane's local memory.
     local: u32,
+    /// What the calls up to this one take of the stack.
+    stack: u32,
     routine: u32,
     parent: u32,
     /// The call's instruction.
@@ -120,6 +119,7 @@ impl Warp {
             registers: 0,
             lines,
             local: 0,
+            stack: 0,
             routine: 0,
             parent: NONE,
             call: 0,
@@ -379,7 +379,8 @@ impl Warp {
         let parent = self.frames[group.frame as usize];
         let used = parent.local + program.routines[parent.routine as usize].local;
         let local = used.next_multiple_of(16) + CALL_COST;
-        if u64::from(local) + u64::from(callee.local) > core.local_stride as u64 {
+        let stack = parent.stack.saturating_add(callee.cost());
+        if stack > core.job.stack || u64::from(local) + u64::from(callee.local) > core.local_stride as u64 {
             return Err(trouble(core, FaultKind::StackOverflow, None));
         }
         for (place, slot) in call.params.iter().zip(&callee.params) {
@@ -397,7 +398,8 @@ impl Warp {
         }
         self.registers[registers..registers + lines].fill(Line([0; 64]));
         let (lanes, depth) = (group.mask, parent.depth + 1);
-        let frame = Frame { registers, lines, local, routine, parent: group.frame, call: op, depth, lanes };
+        let frame =
+            Frame { registers, lines, local, stack, routine, parent: group.frame, call: op, depth, lanes };
         self.groups[at].frame = self.frames.len() as u32;
         self.groups[at].pc = callee.entry;
         self.frames.push(frame);

@@ -54,6 +54,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.routine = routine;
         self.is_kernel = routine == 0;
         self.local = 0;
+        self.stack = 0;
         self.labels.clear();
         self.result_registers.clear();
         self.carry = None;
@@ -80,6 +81,7 @@ impl<'a, 's> Lowering<'a, 's> {
         done.registers = registers;
         done.declared = self.names.registers.declared();
         done.local = self.local;
+        done.stack = self.stack;
         Ok(())
     }
 

@@ -3,19 +3,21 @@
 use super::emit::{Constants, NIL, op};
 use super::names::{Library, Names, Register, Symbol};
 use super::registers::width;
-use crate::ptx::ast::Variable;
+use crate::ptx::ast::{Space, Variable};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::access;
 use crate::ptx::exec::barrier::Barrier;
 use crate::ptx::exec::collective::Collective;
 use crate::ptx::exec::core::{Handler, Op, Reg};
-use crate::ptx::exec::program::{Call, Program, Routine, Slot};
-use crate::ptx::exec::warp::CALL_COST;
+use crate::ptx::exec::program::{CALL_COST, Call, Program, Routine, Slot};
 use crate::ptx::types::Type;
 use std::collections::{BTreeSet, HashMap};
 
 /// Bytes of local memory that a thread of a GPU can have.
 const MOST_LOCAL: u32 = 512 << 10;
+
+/// Bytes of a parameter or result that a GPU passes in registers.
+const MOST_IN_REGISTERS: u32 = 16;
 
 /// Bytes of shared memory that a kernel can declare, with the functions that it reaches.
 const MOST_SHARED: u64 = 48 << 10;
@@ -39,6 +41,7 @@ pub(super) struct Lowering<'a, 's> {
     pub(super) routine: u32,
     pub(super) is_kernel: bool,
     pub(super) local: u32,
+    pub(super) stack: u32,
     pub(super) labels: Vec<Option<u32>>,
     /// Instructions whose `extra` is a label yet.
     pub(super) jumps: Vec<usize>,
@@ -86,6 +89,7 @@ impl<'a, 's> Lowering<'a, 's> {
             routine: 0,
             is_kernel: true,
             local: 0,
+            stack: 0,
             labels: Vec::new(),
             jumps: Vec::new(),
             tables: Vec::new(),
@@ -201,6 +205,9 @@ impl<'a, 's> Lowering<'a, 's> {
     pub(super) fn slot(&mut self, variable: &Variable<'_>) -> Result<Slot, JitError> {
         match u32::try_from(variable.size()) {
             Ok(size) if size <= MOST_LOCAL && self.local <= MOST_LOCAL => {
+                if variable.space == Space::Local || size > MOST_IN_REGISTERS {
+                    self.stack += size;
+                }
                 Ok(self.reserve(size, variable.alignment()))
             }
             _ => Err(JitError::invalid(variable.line, format!("{} is too large", variable.name))),
