@@ -1,8 +1,10 @@
 //! Virtual memory: addresses that are reserved, memory that is created, and which of it is mapped where. No call needs a context.
 
+mod access;
 mod captured;
 mod mappings;
 mod parts;
+mod places;
 mod pointers;
 mod shared;
 
@@ -17,21 +19,32 @@ use cushim::driver::sys::{
 };
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "virtual_memory", parts: 6, devices: 1, run };
+pub(super) const SECTION: Section = Section { name: "virtual_memory", parts: PARTS.len(), devices: 1, run };
 
 /// The granularity of driver 580.
 const UNIT: usize = 2 << 20;
 
+/// What ends a context stands alone.
+const PARTS: [fn(&mut Lines, &Cu) -> Outcome; 14] = [
+    parts::run,
+    mappings::run,
+    shared::run,
+    pointers::run,
+    captured::run,
+    captured::asleep,
+    places::of_others,
+    places::run,
+    access::run,
+    access::value_written,
+    access::value_in_graph,
+    access::value_awaited,
+    access::kernel,
+    access::taken_away,
+];
+
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     need!(cu, cuInit_2000(0))?;
-    match part {
-        0 => parts::run(t, cu),
-        1 => mappings::run(t, cu),
-        2 => shared::run(t, cu),
-        3 => pointers::run(t, cu),
-        4 => captured::run(t, cu),
-        _ => captured::asleep(t, cu),
-    }
+    PARTS[part](t, cu)
 }
 
 /// What is asked of memory: pinned, at a place.

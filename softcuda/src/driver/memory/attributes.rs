@@ -147,7 +147,8 @@ fn value(
     let out_of_reach = allocation.is_device(ptr as usize) && allocation.pages.is_none();
     let mapping = allocation.mapping(ptr as usize);
     let (start, size) = allocation.piece(ptr as usize);
-    let block = start / BLOCK * BLOCK;
+    // The host's memory begins a mapping of its own (measured, of the first that is allocated).
+    let block = if window::contains(start) { start / BLOCK * BLOCK } else { start };
     Ok(match attribute {
         // A graph's is no context's, and neither is a pool's (measured).
         CU_POINTER_ATTRIBUTE_CONTEXT if allocation.of_graph().is_some() || allocation.is_pooled() => {

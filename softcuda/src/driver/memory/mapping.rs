@@ -9,9 +9,9 @@ use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{
     CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-    CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_OUT_OF_MEMORY,
-    CUdeviceptr_v2, CUmemAccess_flags, CUmemAccessDesc_v1, CUmemGenericAllocationHandle_v1, CUmemLocation,
-    CUresult,
+    CU_MEM_LOCATION_TYPE_HOST_NUMA, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, CUDA_ERROR_INVALID_DEVICE,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2,
+    CUmemAccess_flags, CUmemAccessDesc_v1, CUmemGenericAllocationHandle_v1, CUmemLocation, CUresult,
 };
 use crate::driver::context::Activation;
 use crate::driver::device::Device;
@@ -96,9 +96,14 @@ pub(crate) fn cuMemSetAccess(
     reserved::set_access(ptr as usize, size, &access)
 }
 
-/// A place that can be given access: the calling thread's node is none (measured).
+/// A place that can be given access: the calling thread's node is none, and any other node is the host, whatever its number, even of a node
+/// that there is not (measured).
 fn place(location: CUmemLocation) -> Option<Location> {
-    Location::of(location).ok().filter(|place| !matches!(place, Location::CurrentNode))
+    match location.type_ {
+        CU_MEM_LOCATION_TYPE_HOST_NUMA => Some(Location::Node),
+        CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => None,
+        _ => Location::of(location).ok(),
+    }
 }
 
 fn flags(flags: CUmemAccess_flags) -> Result<CUmemAccess_flags, CUresult> {
@@ -113,14 +118,12 @@ fn flags(flags: CUmemAccess_flags) -> Result<CUmemAccess_flags, CUresult> {
 pub(crate) fn cuMemGetAccess(flags: Out<u64>, location: In<CUmemLocation>, ptr: CUdeviceptr_v2) -> Answer {
     flags.check()?;
     let place = place(location.get()?).ok_or(CUDA_ERROR_INVALID_DEVICE)?;
-    let access = match reserved::mapping(ptr as usize) {
-        Some((_, mapping)) => mapping.access_from(place),
-        // Nobody was given access to memory of other kinds (measured).
-        None => table::find(ptr as usize)
-            .map(|_| CU_MEM_ACCESS_FLAGS_PROT_NONE)
-            .ok_or(CUDA_ERROR_INVALID_VALUE)?,
-    };
-    flags.set(access.0 as u64)
+    // Nobody was given access to memory of other kinds; nor to what is none, of which is told before it is refused (measured).
+    flags.set(CU_MEM_ACCESS_FLAGS_PROT_NONE.0 as u64)?;
+    match reserved::mapping(ptr as usize) {
+        Some((_, mapping)) => flags.set(mapping.access_from(place).0 as u64),
+        None => table::find(ptr as usize).map(drop).ok_or(CUDA_ERROR_INVALID_VALUE),
+    }
 }
 
 pub(crate) fn cuMemRetainAllocationHandle(

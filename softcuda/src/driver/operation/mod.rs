@@ -17,7 +17,7 @@ mod sites;
 mod submission;
 pub(crate) mod value;
 
-use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::abi::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_INVALID_VALUE, CUresult};
 use crate::check::Used;
 use crate::check::access::{Kind, Touch};
 use crate::driver::context::Activation;
@@ -92,6 +92,11 @@ trait Action {
     fn run_checked(&self, context: &Arc<Activation>, turn: &Turn<'_>) -> Used {
         self.run(context, turn);
         Used::default()
+    }
+
+    /// The sticky error where the device may not do that with virtual memory.
+    fn forbidden(&self) -> CUresult {
+        CUDA_ERROR_ILLEGAL_ADDRESS
     }
 
     /// Whether it needs access to another device's memory, which it had when it was submitted, until it is done.

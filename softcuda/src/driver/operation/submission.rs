@@ -145,7 +145,12 @@ impl Submission {
         } else if let Some(span) = elsewhere() {
             ("memory that is attached elsewhere", self.detached(name, span), span, illegal)
         } else if let Some(span) = forbidden() {
-            ("memory without access to it", self.forbidden(name, span), span, illegal)
+            (
+                "memory without access to it",
+                self.forbidden(name, span),
+                span,
+                self.operation.action().forbidden(),
+            )
         } else if let Some(span) = closed() {
             ("memory without access to it any more", self.closed(name, span), span, CUDA_ERROR_LAUNCH_FAILED)
         } else if let Some(span) = unreachable() {
@@ -189,8 +194,12 @@ impl Submission {
     }
 
     fn forbidden(&self, name: &str, span: &Span) -> String {
+        let what = match self.operation.action().forbidden() {
+            CUDA_ERROR_LAUNCH_FAILED => "launch failed",
+            _ => "illegal address",
+        };
         format!(
-            "illegal address: {name} on stream {} used the memory at {:#x} in a way that device {} may not; allow it with \
+            "{what}: {name} on stream {} used the memory at {:#x} in a way that device {} may not; allow it with \
              cuMemSetAccess",
             self.queue,
             span.address(),

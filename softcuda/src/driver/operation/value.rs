@@ -2,7 +2,8 @@
 
 use super::{Action, Operation, use_span};
 use crate::abi::sys::{
-    CU_STREAM_WAIT_VALUE_FLUSH, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2, CUresult,
+    CU_STREAM_WAIT_VALUE_FLUSH, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_NOT_SUPPORTED,
+    CUdeviceptr_v2, CUresult,
 };
 use crate::check::Used;
 use crate::check::access::Kind;
@@ -74,6 +75,9 @@ impl Word {
     }
 }
 
+/// The sticky error of a value where the device may not use memory so (measured, of a write where it may only read).
+const FORBIDDEN: CUresult = CUDA_ERROR_LAUNCH_FAILED;
+
 /// How many bytes a word has.
 fn size(wide: bool) -> usize {
     if wide { 8 } else { 4 }
@@ -105,6 +109,10 @@ impl Action for WriteValue {
 
     fn gives(&self, addresses: &mut Vec<u64>) {
         addresses.push(self.word.address());
+    }
+
+    fn forbidden(&self) -> CUresult {
+        FORBIDDEN
     }
 
     fn run(&self, _context: &Arc<Activation>, _turn: &Turn<'_>) {
@@ -180,6 +188,10 @@ impl Action for WaitValue {
         addresses.push(self.word.address());
     }
 
+    fn forbidden(&self) -> CUresult {
+        FORBIDDEN
+    }
+
     fn run(&self, context: &Arc<Activation>, _turn: &Turn<'_>) {
         let mut rest = FIRST_REST;
         let goes_on = || !context.has_ended() && context.fault().is_ok();
@@ -219,6 +231,10 @@ impl Action for Values {
 
     fn gives(&self, addresses: &mut Vec<u64>) {
         self.0.iter().for_each(|part| part.action().gives(addresses));
+    }
+
+    fn forbidden(&self) -> CUresult {
+        FORBIDDEN
     }
 
     fn run(&self, context: &Arc<Activation>, turn: &Turn<'_>) {

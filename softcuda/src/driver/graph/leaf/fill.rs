@@ -17,13 +17,15 @@ pub(crate) struct FillNode {
 }
 
 impl FillNode {
-    /// The context needs no access to another device's memory (measured), except to that of its pools.
+    /// The context needs no access to another device's memory, except to that of its pools, and to virtual memory, which its device must be
+    /// let write (measured).
     pub(crate) fn new(
         params: CUDA_MEMSET_NODE_PARAMS_v1,
         context: Arc<Activation>,
     ) -> Result<Self, CUresult> {
         let fill = fill(params)?;
         fill.span.check_pool_access_of(&context)?;
+        fill.span.check_told(&context, true)?;
         Ok(Self::with(params, fill, context))
     }
 
@@ -32,6 +34,7 @@ impl FillNode {
     pub(crate) fn set(&self, params: CUDA_MEMSET_NODE_PARAMS_v1) -> Result<Self, CUresult> {
         let fill = fill(params)?;
         fill.span.check_pool_access_of_current()?;
+        fill.span.check_told(&self.context, true)?;
         Ok(Self::with(params, fill, Arc::clone(&self.context)))
     }
 
