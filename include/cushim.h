@@ -3880,7 +3880,9 @@ cushim_status cushim_stream_copy_batch(cushim_stream stream,
  * devices, the network and the host may write the values that are waited for, and wait for those that are written.
  *
  * Values are in page-locked host memory, or in device memory of `cushim_context_allocate`: driver branch 580 refuses
- * memory of pools, which buffers are of by default, and managed memory (`CUDA_ERROR_INVALID_VALUE`).
+ * memory of pools, which buffers are of by default, and managed memory (`CUDA_ERROR_INVALID_VALUE`). A write into
+ * virtual memory that the device may only read it does not refuse: the context is lost by it
+ * (`CUDA_ERROR_LAUNCH_FAILED`).
  *
  * @param[in] stream The stream.
  * @param[in, array(operation_count)] operations The operations; at least 1.

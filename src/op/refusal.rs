@@ -102,14 +102,17 @@ pub(super) fn of_memset(
 /// What a memset of host memory is told.
 const ON_HOST: &str = "set it on the host";
 
-/// Adds to the refusal of memory operations that a value is in no memory of the driver's.
+/// Adds to the refusal of memory operations that a value is in no memory of the driver's, or in memory that the device may do nothing with.
 #[cold]
-pub(super) fn of_values(failure: Error, at: &Context, mut values: impl Iterator<Item = End>) -> Error {
-    blame(failure, || {
-        values.find_map(|value| {
-            wrong(at, "place of the value", value, Use::Read, "page-lock it (cushim_context_register_host)")
-        })
-    })
+pub(super) fn of_values(
+    failure: Error,
+    at: &Context,
+    mut values: impl Iterator<Item = End> + Clone,
+) -> Error {
+    const WHAT: &str = "place of the value";
+    let advice = "page-lock it (cushim_context_register_host)";
+    let why = || values.clone().find_map(|value| wrong(at, WHAT, value, Use::Read, advice));
+    explain(blame(failure, why), || values.find_map(|value| not_usable(at, WHAT, value, Use::Read)))
 }
 
 fn explain(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {

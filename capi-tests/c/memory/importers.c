@@ -129,11 +129,14 @@ static void import_pool(cushim_stream stream) {
 
 static void open_memory(cushim_stream stream) {
   cushim_buffer buffer = NULL, again = NULL;
+  unsigned char descriptor[CUSHIM_DESCRIPTOR_BYTES];
   CHECK_OK(cushim_buffer_open(all.context, stream, shared.memory, SIZE, &buffer));
   CHECK_OK(cushim_buffer_open(all.context, NULL, shared.memory, SIZE, &again));
   CHECK(cushim_buffer_pointer(buffer) == cushim_buffer_pointer(again));
   CHECK_OK(cushim_buffer_destroy(again));
   CHECK(last_byte(stream, cushim_buffer_pointer(buffer), WHOLE) == 4);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_export(buffer, descriptor, sizeof descriptor));
+  CHECK_CONTAINS(last_message(), "was opened, and only the process that allocated it can export it");
   CHECK_OK(cushim_buffer_destroy(buffer));
 }
 

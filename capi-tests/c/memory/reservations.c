@@ -136,6 +136,7 @@ static void mappings(void) {
 
 static void access_is_set_and_read(void) {
   const cushim_location device = cushim_location_device(0), host = cushim_location_host(), nowhere = cushim_location_device(99);
+  const cushim_location no_node = cushim_location_host_numa(9999);
   const cushim_location current = {CUSHIM_LOCATION_HOST_NUMA_CURRENT, 0};
   cushim_virtual_options options = zero_options();
   cushim_reservation space = reserved(4 * UNIT);
@@ -158,6 +159,10 @@ static void access_is_set_and_read(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_set_access(space, 0, UNIT, &host, 0));
   CHECK_CONTAINS(last_message(), "cannot use the memory of device 0");
   CHECK_CONTAINS(last_message(), "name a device, or map memory of the host there");
+  /* Whatever number of a node is the host to the driver, which does not look whether there is one. */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_set_access(space, 0, UNIT, &no_node, 0));
+  CHECK_CONTAINS(last_message(), "this machine has no NUMA node 9999");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_get_access(space, 0, &no_node, &access));
   CHECK_OK(cushim_reservation_get_access(space, 0, &host, &access));
   CHECK(access == CUSHIM_VIRTUAL_NO_ACCESS); /* whatever the device may do */
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_reservation_set_access(space, 0, UNIT, &current, 0));
@@ -173,7 +178,31 @@ static void access_is_set_and_read(void) {
   CHECK_OK(cushim_reservation_destroy(space));
 }
 
-/* Copies and fills with what the device may not do, and past what is mapped, say so. */
+/* A node over memory with which the device may not do it is refused when it is added, and says what a stream says. */
+static void nodes_say_why(uint64_t closed, const char *why) {
+  const unsigned char value = 1;
+  cushim_endpoint to = cushim_endpoint_device(closed);
+  cushim_graph graph = NULL;
+  CHECK_OK(cushim_graph_create(all.context, NULL, &graph));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_graph_add_fill(graph, NULL, 0, &to, &value, 1, 64, NULL));
+  CHECK_CONTAINS(last_message(), "The memory to set, 0x");
+  CHECK_CONTAINS(last_message(), why);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
+/* A value is refused where the device has no access; where it may only read, the driver takes it and loses the context. */
+static void values_say_why(uint64_t closed) {
+  cushim_memory_operation write;
+  if (info_of(all.driver).version < 11070) return; /* an administrator has to allow values there */
+  memset(&write, 0, sizeof write);
+  write.action = CUSHIM_MEMORY_WRITE_32;
+  write.at = cushim_endpoint_device(closed);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_memory_operations(stream, &write, 1));
+  CHECK_CONTAINS(last_message(), "The place of the value, 0x");
+  CHECK_CONTAINS(last_message(), "is virtual memory that device 0 has no access to");
+}
+
+/* Copies, fills, nodes and values with what the device may not do, and past what is mapped, say so. */
 static void what_is_refused_says_why(void) {
   const cushim_location device = cushim_location_device(0);
   cushim_reservation space = reserved(4 * UNIT);
@@ -192,6 +221,7 @@ static void what_is_refused_says_why(void) {
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, fill_bytes(stream, first, 1, 2 * UNIT));
   CHECK_CONTAINS(last_message(), "is virtual memory that device 0 may only read");
   CHECK_CONTAINS(last_message(), "cushim_reservation_set_access");
+  nodes_say_why(first + UNIT, "is virtual memory that device 0 may only read");
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy(stream, &from, &own, sizeof host));
   CHECK_CONTAINS(last_message(), "The destination, 0x");
   CHECK_CONTAINS(last_message(), "may only read");
@@ -201,6 +231,8 @@ static void what_is_refused_says_why(void) {
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_copy(stream, &to, &from, 64));
   CHECK_CONTAINS(last_message(), "The source, 0x");
   CHECK_CONTAINS(last_message(), "is virtual memory that device 0 has no access to");
+  nodes_say_why(first + UNIT, "is virtual memory that device 0 has no access to");
+  values_say_why(first + UNIT);
   CHECK_OK(cushim_stream_synchronize(stream));
   CHECK_OK(cushim_allocation_destroy(both));
   CHECK_OK(cushim_allocation_destroy(closed));

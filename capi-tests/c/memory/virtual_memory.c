@@ -494,11 +494,19 @@ static void sleep_of_shared_memory(void) {
   cushim_buffer small = new_buffer(1), large = NULL;
   cushim_builder builder = NULL;
   cushim_graph graph = NULL;
+  const cushim_endpoint start = cushim_endpoint_buffer(small, 0);
+  const unsigned char value = 4;
   CHECK_OK(cushim_buffer_grow(small, 4 * MIB, NULL, &large));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_sleep(small, stream, 0));
   CHECK_CONTAINS(last_message(), "is another buffer's, too");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_sleep(large, stream, 0));
+  CHECK_OK(cushim_graph_create(all.context, NULL, &graph));
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &start, &value, 1, 64, NULL));
   CHECK_OK(cushim_buffer_destroy(small));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_sleep(large, stream, 0)); /* the node keeps it */
+  CHECK_CONTAINS(last_message(), "destroy that buffer first, and the graphs and execs that keep it");
+  CHECK_OK(cushim_graph_destroy(graph));
+  flush_callbacks();
   fill_all(large, 5);
   CHECK_OK(cushim_builder_create_on(stream, NULL, &builder));
   CHECK_OK(cushim_builder_begin(builder));

@@ -42,6 +42,11 @@ impl Buffer {
             descriptor.device = context.device().uuid()?;
         } else if resource.is_virtual() {
             return refuse("is virtual memory; export its parts, with cushim_buffer_export_parts".to_owned());
+        } else if resource.is_opened() {
+            return refuse(
+                "was opened, and only the process that allocated it can export it; pass on the descriptor that it was opened by"
+                    .to_owned(),
+            );
         } else {
             return refuse(format!(
                 "is memory of {resource}, which is of this process only; allocate it from a pool that was created for export, or from a \

@@ -41,7 +41,7 @@ impl Resource {
         Self::new(context.driver(), Source::Opened(source), properties)
     }
 
-    pub(super) fn is_opened(&self) -> bool {
+    pub(in crate::memory) fn is_opened(&self) -> bool {
         matches!(self.0.source, Source::Opened(_))
     }
 

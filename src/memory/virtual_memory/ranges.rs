@@ -164,7 +164,8 @@ impl Ranges {
             |part: &Arc<Mapping>| Arc::strong_count(part) > 1 || Arc::strong_count(&part.chunk) > 1;
         if ranges[&range].holds > 1 || parts.iter().any(is_shared) {
             let refusal = "the memory is another buffer's, too, which grew from this one or which this one grew from, and would \
-                           not be given back: destroy that buffer first";
+                           not be given back: destroy that buffer first, and the graphs and execs that keep it; what launches \
+                           keep goes after them (cushim_flush_callbacks)";
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
         }
         Ok(())
