@@ -197,6 +197,22 @@ fn work_finds_nothing_where_memory_was_unmapped_before_its_turn() {
     );
 }
 
+/// Which memory it was, and what helps: the answer alone is that of a kernel that failed.
+#[test]
+fn a_value_written_where_the_device_may_only_read_says_so() {
+    const LAUNCH_FAILED: i32 = 719;
+    let said = alone("a_value_written_where_the_device_may_only_read_says_so", &[], || {
+        let cu = with_context();
+        let (address, stream) = (map(&cu, create(&cu, 1), false), free_stream(&cu));
+        assert_eq!(set(&cu, address, 1, 1), 0);
+        assert_eq!(cu.call("cuStreamWriteValue32_v2", &[stream, address, 5, 0]), 0);
+        assert_eq!(synchronize(&cu, stream), LAUNCH_FAILED);
+    });
+    let expected = "launch failed: a write of a value on stream";
+    let is_told = said.contains(expected) && said.contains("allow it with cuMemSetAccess");
+    assert!(said.is_empty() || is_told, "{said}");
+}
+
 /// What comes from outside is looked at, not believed.
 #[test]
 fn descriptors_of_something_else_are_refused() {
