@@ -20,9 +20,12 @@ Left out is what cannot be as it should with the sanitizer in the process:
 - freed_memory_is_given_back: the sanitizer keeps what is freed;
 - hostile::memory_that_is_gone_when_a_graph_runs, hostile::registered_memory_that_is_gone: unmap memory, and the sanitizer maps
   some of its own there;
-- settings::by_default_devices_have_half_of_what_is_free: limits the addresses, of which the sanitizer takes 16 TiB;
+- hostile::parameters_that_point_nowhere: the same;
+- settings::by_default_devices_have_half_of_what_is_free, settings::a_process_that_may_map_little_has_devices,
+  hostile::a_system_without_threads: limit the addresses, of which the sanitizer takes 16 TiB, and more for each thread;
 - abi::modules::tests::what_modules_have: looks for a function of the C library, which the sanitizer has taken the place of;
-- graph_order::a_hundred_thousand_nodes: has a bound in time, and takes ten times as long here.
+- graph_order::a_hundred_thousand_nodes, schedules::kernels_may_wait_for_other_work: have a bound in time, and take ten times as
+  long here.
 
 Exit status: 0 nothing was found; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
@@ -44,6 +47,9 @@ c_programs
 [ "${1-}" = --programs ] && finish
 rust_tests -p cushim --lib --test callback --test callback_c --test logging
 rust_tests -p softcuda --lib --tests -- --skip freed_memory_is_given_back --skip hostile::memory_that_is_gone_when_a_graph_runs \
-  --skip hostile::registered_memory_that_is_gone --skip settings::by_default_devices_have_half_of_what_is_free \
-  --skip abi::modules::tests::what_modules_have --skip graph_order::a_hundred_thousand_nodes
+  --skip hostile::registered_memory_that_is_gone --skip hostile::parameters_that_point_nowhere \
+  --skip settings::by_default_devices_have_half_of_what_is_free --skip settings::a_process_that_may_map_little_has_devices \
+  --skip hostile::a_system_without_threads \
+  --skip abi::modules::tests::what_modules_have --skip graph_order::a_hundred_thousand_nodes \
+  --skip schedules::kernels_may_wait_for_other_work
 finish
