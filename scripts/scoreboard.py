@@ -94,8 +94,6 @@ SUITES = {
 # What a failure says, and its cause in words; the first that matches counts.
 CAUSES = [
     (r"fixture '(r|ary)' not found", "no test but a kernel: pytest takes it for one by its name"),
-    (r"test_recursion\.", "a function that calls itself: the stack that softcuda gives a thread overflows, and the context is lost"),
-    (r"\[700\]|ILLEGAL_ADDRESS", "comes after a kernel that failed, in the context that is lost by that"),
     (r"CUDAAndCPUCachingTest", "Numba and numba-cuda stamp the index of their caches in two ways, and each takes the other's for old; no driver is asked"),
     (r"CUipcMemHandle' object has no attribute", "asks cuda-bindings for an attribute that it has no more, before the driver"),
     (r"get_curand_version", "needs cuRAND, with which it was not built"),
@@ -306,7 +304,7 @@ def main():
     parser.add_argument("--suite", metavar="NAME", action="append", help="one of the suites; may be repeated (default: all that are there)")
     parser.add_argument("--source", metavar="NAME=FOLDER", action="append", default=[], help="the tests of a suite that does not come with its package")
     parser.add_argument("--run", metavar="FILE", default="softcuda-run", help="the program softcuda-run (default: that in PATH)")
-    parser.add_argument("--cuda", metavar="VERSION", default="13.0", 
+    parser.add_argument("--cuda", metavar="VERSION", default="13.0",
                         help="the version of CUDA that the driver supports, unless a suite needs another (default: %(default)s)")
     parser.add_argument("--check", metavar="LIST", help="let softcuda look for races and the like, and count its reports; not with --write")
     parser.add_argument("--counted", action="store_true", help="run nothing: count the reports that FOLDER has from before")

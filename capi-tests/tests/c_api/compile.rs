@@ -91,6 +91,17 @@ fn the_examples_print_the_same_with_each() {
     });
 }
 
+/// The examples of graphs that have twins which run without NVIDIA's device runtime library.
+const TWINS: [&str; 7] = ["heat", "bisection", "switch", "stencil", "pipeline", "hybrid", "decoder"];
+
+/// The programs of an example, in C and in C++.
+fn in_both(source: &Path) -> Result<[PathBuf; 2], String> {
+    Ok([
+        Build::of(&source.with_extension("c")).program()?,
+        Build::cpp(&source.with_extension("cpp")).program()?,
+    ])
+}
+
 /// The examples of graphs print the same with the kernels of their twins in CUDA C++ as with their own; the driver is one that has what they need.
 #[test]
 fn the_twins_of_the_kernels_do_the_same() {
@@ -103,9 +114,7 @@ fn the_twins_of_the_kernels_do_the_same() {
         let source = repository(&format!("examples/graphs/{name}"));
         let expected =
             std::fs::read_to_string(source.with_extension("txt")).map_err(|error| error.to_string())?;
-        let in_c = Build::of(&source.with_extension("c")).program()?;
-        let in_cpp = Build::cpp(&source.with_extension("cpp")).program()?;
-        [&in_c, &in_cpp].into_iter().try_for_each(|program| {
+        in_both(&source)?.iter().try_for_each(|program| {
             let run = Run::new(program, Driver::Shell(version)).env("CUSHIM_NVRTC", compiler);
             let printed = run.env("EXAMPLE_KERNELS", source.with_extension("cu")).output()?;
             // How long the decoder's steps took is not the same twice.
@@ -123,11 +132,10 @@ fn the_twins_of_the_kernels_do_the_same() {
 #[test]
 fn the_twin_that_updates_a_node_compiles() {
     let source = repository("examples/graphs/device_update");
-    let in_c = Build::of(&source.with_extension("c")).program().expect("it compiles");
-    let in_cpp = Build::cpp(&source.with_extension("cpp")).program().expect("it compiles");
+    let programs = in_both(&source).expect("they compile");
     let no_library = repository("README.md");
     for_each(pairs().filter(|(_, _, number)| *number >= 12040), |(compiler, version, _)| {
-        [&in_c, &in_cpp].into_iter().try_for_each(|program| {
+        programs.iter().try_for_each(|program| {
             let run = Run::new(program, Driver::Shell(version)).env("CUSHIM_NVRTC", compiler);
             let run = run.env("EXAMPLE_KERNELS", source.with_extension("cu")).arg(&no_library);
             match run.output() {
@@ -142,24 +150,29 @@ fn the_twin_that_updates_a_node_compiles() {
     });
 }
 
-/// An example whose twin is missing, or is no code, says so.
+/// Each example takes the twin that it is given: one that is missing, or is no code, it names.
 #[test]
 fn a_twin_that_cannot_be_compiled_is_named() {
     let Some(compiler) = compilers().last() else { return };
-    let in_c = Build::of(&repository("examples/graphs/stencil.c")).program().expect("it compiles");
-    let in_cpp = Build::cpp(&repository("examples/graphs/stencil.cpp")).program().expect("it compiles");
     let folder = tempfile::tempdir().expect("a folder");
     let (missing, wrong) = (folder.path().join("missing.cu"), folder.path().join("wrong.cu"));
     std::fs::write(&wrong, "#error it is wrong").expect("written");
-    let cases = [&in_c, &in_cpp]
-        .into_iter()
-        .flat_map(|program| [(program, &missing, "missing.cu"), (program, &wrong, "wrong.cu(1): ")]);
-    for_each(cases, |(program, twin, what)| {
-        let run = Run::new(program, Driver::Shell("13.5")).env("CUSHIM_NVRTC", compiler);
-        match run.env("EXAMPLE_KERNELS", twin).output() {
-            Err(said) if said.contains(what) => Ok(()),
-            other => Err(format!("{what}: {other:?}")),
+    for_each(TWINS.iter().chain(&["device_update"]), |name| {
+        let programs = in_both(&repository(&format!("examples/graphs/{name}")))?;
+        let cases = programs
+            .iter()
+            .flat_map(|program| [(program, &missing, "missing.cu"), (program, &wrong, "wrong.cu(1): ")]);
+        for (program, twin, what) in cases {
+            let mut run = Run::new(program, Driver::Shell("13.5")).env("CUSHIM_NVRTC", compiler);
+            if *name == "device_update" {
+                run = run.arg(repository("README.md"));
+            }
+            match run.env("EXAMPLE_KERNELS", twin).output() {
+                Err(said) if said.contains(what) => {}
+                other => return Err(format!("{name}, {what}: {other:?}")),
+            }
         }
+        Ok(())
     });
 }
 
