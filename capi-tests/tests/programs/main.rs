@@ -9,12 +9,13 @@ mod arguments;
 mod record;
 
 use arguments::Arguments;
-use capi_tests::parallel::failures;
+use capi_tests::parallel::failures_of;
 use capi_tests::programs::{Case, cases};
 use capi_tests::run::Run;
 use capi_tests::say;
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Instant;
 
 /// The name of the last step.
@@ -58,7 +59,9 @@ fn run(cases: Vec<Case>, looks_at_all: bool) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let record = folder.path().join("record");
     let attempt = |case: Case| tell(&case.name, run_case(&case, &record));
-    let mut failed = if cases.is_empty() { Vec::new() } else { failures(cases, attempt) };
+    // A third of the time is spent in waiting: for a schedule's patience, for captures that go on, for a process to end.
+    let jobs = 2 * thread::available_parallelism().map_or(2, usize::from);
+    let mut failed = if cases.is_empty() { Vec::new() } else { failures_of(jobs, cases, attempt) };
     if looks_at_all {
         failed.extend(tell(RECORD, record::is_complete(&record)).err());
     }
