@@ -92,7 +92,7 @@ impl Graph {
         let attachment = keeping::kept(keeps, prepared, || operation.holds().0);
         let output = O::output(&parameters);
         let context = own.filter(|own| own != tree.context());
-        let id = state.list_made(graph, added, attachment, || Record::within(parameters, context));
+        let id = state.list_made(graph, added, (context, attachment), || Record::new(parameters));
         Ok((Added { tree, state: guard, id }, output))
     }
 }

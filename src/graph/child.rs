@@ -204,7 +204,7 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
             for id in nodes {
                 let node = self.inner().node(id);
                 let record = self.inner().record(id);
-                let at = record.context.as_ref().unwrap_or(tree.context());
+                let at = self.inner().contents.context(id).unwrap_or(tree.context());
                 restriction::check_in_body(
                     self.trees[0],
                     &self.outer,

@@ -3,6 +3,7 @@
 use super::ids::{GraphId, NodeId};
 use super::page::{PLACES, Page};
 use super::record::{Loose, Record};
+use crate::context::Context;
 use crate::driver::CallError;
 use crate::op::attachment::{Attachment, Prepared, let_go_of};
 use crate::op::node::{For, Hold, Holds};
@@ -48,6 +49,12 @@ impl Contents {
         self.page_mut(id)?.get_mut(place_of(id))
     }
 
+    /// The same, and the context in which its node runs.
+    #[inline]
+    pub(super) fn edit(&mut self, id: NodeId) -> Option<(&mut Record, Option<&Context>)> {
+        self.page_mut(id)?.edit(place_of(id))
+    }
+
     /// The records that share a page with this one, to be edited.
     #[inline]
     pub(super) fn edit_page_of(&mut self, id: NodeId) -> Option<EditedPage<'_>> {
@@ -68,9 +75,10 @@ impl Contents {
         page.get_mut(place_of(id)).expect("it was just written")
     }
 
-    /// Writes a record, with what is kept for its node.
+    /// Writes a record, with what else is known of its node.
     pub(super) fn put_loose(&mut self, id: NodeId, loose: Loose) {
         self.put(id, || loose.record);
+        self.set_context(id, loose.context);
         self.attach(id, loose.attachment);
     }
 
@@ -83,9 +91,25 @@ impl Contents {
 
     /// A copy of a record, to be put elsewhere.
     pub(super) fn loose(&self, id: NodeId) -> Option<Loose> {
-        let page = self.page(id)?;
-        let record = page.get(place_of(id))?.bare();
-        Some(Loose { record, attachment: page.attachment(place_of(id)) })
+        let (page, place) = (self.page(id)?, place_of(id));
+        let record = page.get(place)?.clone();
+        Some(Loose { record, context: page.context(place).cloned(), attachment: page.attachment(place) })
+    }
+
+    /// The context in which a node runs; `None` for that of the definition.
+    #[inline]
+    pub(super) fn context(&self, id: NodeId) -> Option<&Context> {
+        self.page(id)?.context(place_of(id))
+    }
+
+    /// A node runs in this context from now on, or in that of the definition.
+    pub(super) fn set_context(&mut self, id: NodeId, context: Option<Context>) {
+        if context.as_ref() == self.context(id) {
+            return;
+        }
+        if let Some(page) = self.page_mut(id) {
+            page.set_context(place_of(id), context);
+        }
     }
 
     /// Has this kept for a node, for which nothing is.
@@ -118,6 +142,12 @@ impl Contents {
     /// What is kept for a node here, taken out.
     pub(super) fn take_holds(&mut self, id: NodeId) -> Option<Holds> {
         self.page_mut(id)?.take_holds(place_of(id))
+    }
+
+    /// Whether an owner is kept here that came with a value among the arguments of a kernel.
+    #[inline]
+    pub(super) fn keeps_for_value(&self, id: NodeId) -> bool {
+        self.page(id).is_some_and(|page| page.keeps_for_value(place_of(id)))
     }
 
     /// Has this kept here for a node, too.
@@ -221,7 +251,8 @@ impl Contents {
         &mut self,
         prepare: impl Fn(GraphId) -> Result<Prepared<'g>, CallError>,
     ) -> Result<(), CallError> {
-        let kept = self.iter().filter(|(_, record)| !record.kept.is_empty());
+        let keeps = |id: NodeId| self.page(id).is_some_and(|page| page.keeps(place_of(id)));
+        let kept = self.iter().filter(|(id, _)| keeps(*id));
         let prepared = kept.map(|(id, record)| Ok((id, prepare(record.graph)?)));
         let prepared: Vec<_> = prepared.collect::<Result<_, CallError>>()?;
         let unplaced = self.unplaced.iter_mut().filter(|(_, kept)| kept.is_of_definition());
@@ -271,10 +302,10 @@ fn taken(unplaced: &mut [(GraphId, Attachment)]) -> impl Iterator<Item = Hold> {
 pub(super) struct EditedPage<'a>(&'a mut Page);
 
 impl EditedPage<'_> {
-    /// The record of a node, which is one of this page's.
+    /// The record of a node, which is one of this page's, and the context in which it runs.
     #[inline]
-    pub(super) fn get_mut(&mut self, id: NodeId) -> Option<&mut Record> {
-        self.0.get_mut(place_of(id))
+    pub(super) fn edit(&mut self, id: NodeId) -> Option<(&mut Record, Option<&Context>)> {
+        self.0.edit(place_of(id))
     }
 
     /// Keeps one object in place of all that was kept for this. What no node of the page needs any more is given to `gone`.
@@ -343,7 +374,7 @@ mod tests {
     fn loose(number: u32, hold: &Hold) -> Loose {
         let holds = Holds::of_inner(Arc::clone(hold));
         let record = Record { number, ..Record::new(Parameters::Plain(NodeType::Empty)) };
-        Loose { record, attachment: Some(Attachment::of_definition(|| holds)) }
+        Loose { record, context: None, attachment: Some(Attachment::of_definition(|| holds)) }
     }
 
     fn numbers(contents: &Contents) -> Vec<u32> {
@@ -353,7 +384,7 @@ mod tests {
     /// Each node has one, and a page has 32: what few nodes have stands elsewhere.
     #[test]
     fn a_record_is_small() {
-        assert!(size_of::<Option<Record>>() <= 168, "{} bytes", size_of::<Option<Record>>());
+        assert!(size_of::<Option<Record>>() <= 136, "{} bytes", size_of::<Option<Record>>());
     }
 
     #[test]

@@ -43,6 +43,7 @@
 // | `lent` | a graph for the time of a call |
 // | `owner` | owners of a node |
 // | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
+// | `kept` | which operands of a page its nodes keep |
 // | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
 // | `condition`, `conditional` | conditions, and the nodes that look at them |
 // | `depth` | how deep graphs stand in each other |
@@ -78,6 +79,7 @@ mod inner;
 mod instance;
 mod json;
 mod keeping;
+mod kept;
 mod kind;
 #[cfg(feature = "capi")]
 mod lent;

@@ -220,8 +220,8 @@ impl Node {
     /// [`Status::INVALID_HANDLE`] if the node was removed.
     pub fn context(&self) -> Result<Context, Error> {
         let state = self.tree.lock();
-        let own = &state.record(self.name().check_there(&state)?).context;
-        Ok(own.as_ref().unwrap_or(self.tree.context()).clone())
+        let own = state.contents.context(self.name().check_there(&state)?);
+        Ok(own.unwrap_or(self.tree.context()).clone())
     }
 
     /// The context in which it runs, or that of its graph if it was removed.

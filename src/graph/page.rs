@@ -1,9 +1,11 @@
 //! Pages: the records of up to 32 nodes, and the operands that are kept for them, each once.
 //!
-//! A record names operands by their numbers in its page, which counts how many records name each. So the neighbours that run one kernel
+//! What a node keeps is listed by the numbers that operands have in its page, which counts how often each is listed. So the neighbours that run one kernel
 //! on one buffer keep both once, and a page is copied, or let go of, at the cost of its operands and not of its records.
 
-use super::record::{Kept, Loose, Record};
+use super::kept::{Kept, KeptLists};
+use super::record::{Loose, Record};
+use crate::context::Context;
 use crate::op::attachment::{Attachment, let_go_of};
 use crate::op::node::{For, Hold, Holds};
 use std::sync::Arc;
@@ -13,22 +15,39 @@ pub(super) const PLACES: usize = 32;
 
 pub(super) struct Page {
     records: [Option<Record>; PLACES],
+    kept: KeptLists,
     operands: Operands,
-    /// What the driver's graphs keep for nodes, by their places.
+    rare: Rare,
+}
+
+/// What few nodes have, by their places.
+#[derive(Clone, Default)]
+struct Rare {
+    /// What the driver's graphs keep for them.
     given: Vec<(usize, Attachment)>,
+    /// The contexts in which they run, where those are not that of the definition.
+    contexts: Vec<(usize, Context)>,
+}
+
+impl Rare {
+    #[inline]
+    fn context(&self, place: usize) -> Option<&Context> {
+        self.contexts.iter().find(|(of, _)| *of == place).map(|(_, context)| context)
+    }
 }
 
 impl Page {
     pub(super) fn new() -> Arc<Self> {
-        Self::of(|_| None, Operands::default(), Vec::new())
+        Self::of(|_| None, KeptLists::default(), Operands::default(), Rare::default())
     }
 
     /// Made place by place where it stays: where nothing is optimised, the whole of it would take 5 KiB of the caller's stack, which may be small.
     #[inline]
     fn of(
         mut make: impl FnMut(usize) -> Option<Record>,
+        kept: KeptLists,
         operands: Operands,
-        given: Vec<(usize, Attachment)>,
+        rare: Rare,
     ) -> Arc<Self> {
         let mut page = Arc::<Self>::new_uninit();
         let new = Arc::get_mut(&mut page).expect("nobody else has it yet").as_mut_ptr();
@@ -36,21 +55,28 @@ impl Page {
         unsafe {
             let first = (&raw mut (*new).records).cast::<Option<Record>>();
             (0..PLACES).for_each(|place| first.add(place).write(make(place)));
+            (&raw mut (*new).kept).write(kept);
             (&raw mut (*new).operands).write(operands);
-            (&raw mut (*new).given).write(given);
+            (&raw mut (*new).rare).write(rare);
             page.assume_init()
         }
     }
 
     /// Another one with the same.
     pub(super) fn copy(&self) -> Arc<Self> {
-        Self::of(|place| self.records[place].clone(), self.operands.clone(), self.given.clone())
+        Self::of(
+            |place| self.records[place].clone(),
+            self.kept.clone(),
+            self.operands.clone(),
+            self.rare.clone(),
+        )
     }
 
     /// The same nodes, for which nothing is kept but by the driver's graphs.
     pub(super) fn bare(&self, is_known: impl Fn(&Record) -> bool) -> Arc<Self> {
-        let bare = |record: &Record| Record { is_known: is_known(record), ..record.bare() };
-        Self::of(|place| self.records[place].as_ref().map(bare), Operands::default(), self.given.clone())
+        let bare = |record: &Record| Record { is_known: is_known(record), ..record.clone() };
+        let record = |place: usize| self.records[place].as_ref().map(bare);
+        Self::of(record, KeptLists::default(), Operands::default(), self.rare.clone())
     }
 
     #[inline]
@@ -78,17 +104,37 @@ impl Page {
 
     /// Takes a record out.
     pub(super) fn remove(&mut self, place: usize) -> Option<Loose> {
-        let attachment = self.detach(place);
-        self.records[place].take().map(|record| Loose { record, attachment })
+        let (context, attachment) = (self.set_context(place, None), self.detach(place));
+        self.records[place].take().map(|record| Loose { record, context, attachment })
+    }
+
+    /// The context in which a node runs; `None` for that of the definition.
+    #[inline]
+    pub(super) fn context(&self, place: usize) -> Option<&Context> {
+        self.rare.context(place)
+    }
+
+    /// A record, to be edited, and the context in which its node runs.
+    #[inline]
+    pub(super) fn edit(&mut self, place: usize) -> Option<(&mut Record, Option<&Context>)> {
+        Some((self.records[place].as_mut()?, self.rare.context(place)))
+    }
+
+    /// A node runs in this context from now on, or in that of the definition. Answers with the one before.
+    #[inline]
+    pub(super) fn set_context(&mut self, place: usize, context: Option<Context>) -> Option<Context> {
+        let contexts = &mut self.rare.contexts;
+        let before = contexts.iter().position(|(of, _)| *of == place).map(|at| contexts.swap_remove(at).1);
+        contexts.extend(context.map(|context| (place, context)));
+        before
     }
 
     /// Keeps more for a node, here.
     #[inline]
     pub(super) fn keep(&mut self, place: usize, holds: Holds) {
         self.is_kept_here(place);
-        let Some(record) = &mut self.records[place] else { return };
         for (whose, hold) in holds.into_each() {
-            record.kept.push(Kept::new(whose, self.operands.keep(hold)));
+            self.kept.add(place, Kept::new(whose, self.operands.keep(hold)));
         }
     }
 
@@ -97,44 +143,60 @@ impl Page {
         if let Some(given) = self.given(place) {
             return given.holds();
         }
-        let kept = self.records[place].iter().flat_map(|record| &record.kept);
+        let kept = self.kept.of(place);
         kept.map(|kept| (kept.whose(), Hold::clone(self.operands.get(kept.operand)))).collect()
     }
 
     /// What is kept here for a node, taken out.
     pub(super) fn take_holds(&mut self, place: usize) -> Option<Holds> {
-        let record = self.records[place].as_mut().filter(|record| !record.kept.is_empty())?;
-        let kept = record.kept.drain(..);
-        Some(kept.map(|kept| (kept.whose(), self.operands.take(kept.operand))).collect())
+        let kept = self.kept.take(place);
+        if kept.is_empty() {
+            return None;
+        }
+        Some(kept.into_iter().map(|kept| (kept.whose(), self.operands.take(kept.operand))).collect())
+    }
+
+    /// Whether an owner is kept here that came with a value among the arguments of a kernel.
+    #[inline]
+    pub(super) fn keeps_for_value(&self, place: usize) -> bool {
+        let is_value =
+            |index| self.records[place].as_ref().is_some_and(|record| record.parameters.is_value(index));
+        self.kept.is_any_such(place, |whose| matches!(whose, For::Argument(index) if is_value(index)))
+    }
+
+    /// Whether something is kept here for a node.
+    pub(super) fn keeps(&self, place: usize) -> bool {
+        self.kept.is_any(place)
     }
 
     /// Keeps one object in place of all that was kept for this. What no node of the page needs any more is given to `gone`.
     #[inline]
     pub(super) fn exchange(&mut self, place: usize, whose: For, to: &Hold, mut gone: impl FnMut(Hold)) {
         self.is_kept_here(place);
-        let Some(record) = &mut self.records[place] else { return };
-        let mut is_known = false;
-        for kept in record.kept.iter_mut().filter(|kept| kept.is_for(whose)) {
-            let before = std::mem::replace(&mut kept.operand, self.operands.keep_one_more(to));
-            self.operands.release(before).into_iter().for_each(&mut gone);
-            is_known = true;
-        }
-        // The driver's graph keeps it, and nobody here.
-        if !is_known {
-            record.kept.push(Kept::new(whose, self.operands.keep_one_more(to)));
+        let now = self.operands.keep_one_more(to);
+        let operands = &mut self.operands;
+        let mut release = |before| {
+            if let Some(last) = operands.release(before) {
+                gone(last);
+            }
+        };
+        match self.kept.exchange(place, whose, now, &mut release) {
+            // The driver's graph keeps it, and nobody here.
+            0 => self.kept.add(place, Kept::new(whose, now)),
+            times => self.operands.count_again(now, times - 1),
         }
     }
 
     /// What is kept for a node is kept here, and not by the driver's graph: an exec that inherits that may exchange what its nodes use.
     #[inline]
     fn is_kept_here(&mut self, place: usize) {
-        if !self.given.is_empty() {
-            self.given.retain(|(of, _)| *of != place);
+        if !self.rare.given.is_empty() {
+            self.rare.given.retain(|(of, _)| *of != place);
         }
     }
 
     fn given(&self, place: usize) -> Option<&Attachment> {
-        self.given.iter().find(|(of, _)| *of == place).map(|(_, given)| given)
+        self.rare.given.iter().find(|(of, _)| *of == place).map(|(_, given)| given)
     }
 
     /// Has something kept for a node, for which nothing is.
@@ -142,14 +204,14 @@ impl Page {
     pub(super) fn attach(&mut self, place: usize, mut attachment: Attachment) {
         match attachment.take_own() {
             Some(holds) => self.keep(place, holds),
-            None => self.given.extend((!attachment.is_of_definition()).then_some((place, attachment))),
+            None => self.rare.given.extend((!attachment.is_of_definition()).then_some((place, attachment))),
         }
     }
 
     /// What is kept for a node, taken out.
     pub(super) fn detach(&mut self, place: usize) -> Option<Attachment> {
-        if let Some(at) = self.given.iter().position(|(of, _)| *of == place) {
-            return Some(self.given.swap_remove(at).1);
+        if let Some(at) = self.rare.given.iter().position(|(of, _)| *of == place) {
+            return Some(self.rare.given.swap_remove(at).1);
         }
         self.take_holds(place).map(|holds| Attachment::of_definition(|| holds))
     }
@@ -159,13 +221,12 @@ impl Page {
         if let Some(given) = self.given(place) {
             return Some(given.clone());
         }
-        let keeps = self.records[place].as_ref().is_some_and(|record| !record.kept.is_empty());
-        keeps.then(|| Attachment::of_definition(|| self.holds(place)))
+        self.keeps(place).then(|| Attachment::of_definition(|| self.holds(place)))
     }
 
     /// What the driver's graphs keep for its nodes.
     pub(super) fn all_given(&self) -> impl Iterator<Item = &Attachment> {
-        self.given.iter().map(|(_, given)| given)
+        self.rare.given.iter().map(|(_, given)| given)
     }
 
     /// What is kept here.
@@ -175,12 +236,12 @@ impl Page {
 
     /// Whether anything is kept for its nodes, by whomever.
     pub(super) fn is_attached(&self) -> bool {
-        !self.given.is_empty() || self.objects().next().is_some()
+        !self.rare.given.is_empty() || self.objects().next().is_some()
     }
 
     /// What is kept here, taken out.
     pub(super) fn take_objects(&mut self) -> impl Iterator<Item = Hold> + use<> {
-        self.records.iter_mut().flatten().for_each(|record| record.kept.clear());
+        self.kept = KeptLists::default();
         std::mem::take(&mut self.operands).into_objects()
     }
 
@@ -190,7 +251,7 @@ impl Page {
     }
 }
 
-/// What is kept for the records of a page. Dropping it leaves it to the worker.
+/// What is kept for the nodes of a page. Dropping it leaves it to the worker.
 #[derive(Clone, Default)]
 struct Operands {
     all: Vec<Operand>,
@@ -203,7 +264,7 @@ struct Operands {
 #[derive(Clone)]
 struct Operand {
     hold: Option<Hold>,
-    /// How many times records name it.
+    /// How often nodes list it.
     count: u32,
 }
 
@@ -221,21 +282,27 @@ const MORE: usize = 8;
 
 impl Operands {
     fn get(&self, operand: u32) -> &Hold {
-        self.all[operand as usize].hold.as_ref().expect("a record names it")
+        self.all[operand as usize].hold.as_ref().expect("a node lists it")
     }
 
-    /// Has a record name this.
+    /// Has a node list this.
     #[inline]
     fn keep(&mut self, hold: Hold) -> u32 {
         self.named_again(&hold).unwrap_or_else(|| self.add(hold))
     }
 
-    #[inline]
+    #[inline(always)]
     fn keep_one_more(&mut self, hold: &Hold) -> u32 {
         self.named_again(hold).unwrap_or_else(|| self.add(Hold::clone(hold)))
     }
 
+    /// So many more nodes list it.
     #[inline]
+    fn count_again(&mut self, operand: u32, times: u32) {
+        self.all[operand as usize].count += times;
+    }
+
+    #[inline(always)]
     fn named_again(&mut self, hold: &Hold) -> Option<u32> {
         for at in 0..RECENT {
             let named = self.recent[at];
@@ -273,8 +340,8 @@ impl Operands {
         at as u32
     }
 
-    /// A record names it no more. Answers with what no record names any more.
-    #[inline]
+    /// A node lists it no more. Answers with what no node lists any more.
+    #[inline(always)]
     fn release(&mut self, operand: u32) -> Option<Hold> {
         let own = &mut self.all[operand as usize];
         own.count -= 1;
@@ -285,7 +352,7 @@ impl Operands {
         own.hold.take()
     }
 
-    /// The same for a record that takes it along.
+    /// The same for a node that takes it along.
     fn take(&mut self, operand: u32) -> Hold {
         let kept = Hold::clone(self.get(operand));
         drop(self.release(operand));

@@ -89,7 +89,7 @@ unsafe fn set<C: NodeChange>(
     let object = Arc::clone(&state.graph(graph).object);
     let failed = |error| tree.failed(error, object.as_ref());
     let named = change.change_context(tree.context());
-    let own = named.clone().or_else(|| state.record(id).context.clone());
+    let own = named.clone().or_else(|| state.contents.context(id).cloned());
     let at = own.as_ref().unwrap_or(tree.context());
     // Whether an operand went with the context is the driver's to say when a node is added, and not when it is changed.
     at.check_still_there(object.as_ref())?;

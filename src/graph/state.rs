@@ -94,8 +94,8 @@ impl State {
         native: CUgraphNode,
         node: impl Into<Loose>,
     ) -> NodeId {
-        let Loose { record, attachment } = node.into();
-        self.list_made(graph, native, attachment, || record)
+        let Loose { record, context, attachment } = node.into();
+        self.list_made(graph, native, (context, attachment), || record)
     }
 
     /// The same for a node whose record is made where it stays: it is large.
@@ -104,7 +104,7 @@ impl State {
         &mut self,
         graph: GraphId,
         native: CUgraphNode,
-        attachment: Option<Attachment>,
+        (context, attachment): (Option<Context>, Option<Attachment>),
         make: impl FnOnce() -> Record,
     ) -> NodeId {
         let id = self.free.pop().unwrap_or_else(|| {
@@ -116,10 +116,10 @@ impl State {
         if let Some(arguments) = named_arguments(&record.parameters) {
             list_named(&mut self.parameters, arguments);
         }
-        if let Some(context) = &record.context {
-            note(&mut self.contexts, context);
-        }
         let node_type = record.node_type();
+        if context.is_some() {
+            self.set_context(id, context);
+        }
         self.contents.attach(id, attachment);
         self.made = self.made.wrapping_add(1);
         self.place_made(graph, id, native, (self.made.wrapping_sub(1), node_type));
@@ -270,7 +270,7 @@ impl State {
         if let Some(context) = &context {
             note(&mut self.contexts, context);
         }
-        self.record_mut(id).context = context;
+        self.contents.set_context(id, context);
     }
 
     /// The contexts in which nodes ran at any time, apart from the definition's own.

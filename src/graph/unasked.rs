@@ -8,6 +8,7 @@
 use super::definition::{State, Unasked};
 use super::ids::GraphId;
 use super::record::Record;
+use crate::context::Context;
 use crate::driver::Table;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::{CUgraphNode, CUstream};
@@ -32,13 +33,13 @@ impl State {
     #[inline]
     pub(super) fn list_unasked(
         &mut self,
-        attachment: Option<Attachment>,
+        beside: (Option<Context>, Option<Attachment>),
         make: impl FnOnce() -> Record,
         stream: CUstream,
     ) {
         self.unasked.count += 1;
         self.unasked.stream = stream;
-        self.list_made(GraphId::ROOT, null_mut(), attachment, make);
+        self.list_made(GraphId::ROOT, null_mut(), beside, make);
     }
 
     /// Asks for them.

@@ -256,16 +256,15 @@ impl Capture {
         let context = Some(at).filter(|at| *at != tree.context()).cloned();
         if asks_later {
             self.last.store(state.made().wrapping_add(1), Relaxed);
-            let record = || Record::within(parameters, context);
-            state.list_unasked(attachment, record, stream.raw().handle());
+            state.list_unasked((context, attachment), || Record::new(parameters), stream.raw().handle());
             return Ok(());
         }
         // SAFETY: nothing was called on the stream since.
         let tail = ask().ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
         match tail {
             Some(native) => {
-                let record = Record { is_ours, ..Record::within(parameters, context) };
-                let node = Loose { record, attachment };
+                let record = Record { is_ours, ..Record::new(parameters) };
+                let node = Loose { record, context, attachment };
                 match self.is_again {
                     true => self.takes_over(state, native, node),
                     false => self.was_captured(state, native, node),

@@ -120,9 +120,10 @@ impl Exec {
         };
         for of_node in by_node(of_page) {
             let (id, start) = (of_node[0].node, done.undo.len());
-            let Some(record) = page.get_mut(id) else { return Err((self.gone(), id)) };
-            let Record { parameters, context, .. } = record;
-            let at = context.as_ref().unwrap_or(self.0.tree.context());
+            let Some((Record { parameters, .. }, context)) = page.edit(id) else {
+                return Err((self.gone(), id));
+            };
+            let at = context.unwrap_or(self.0.tree.context());
             of_node.iter().for_each(|user| exchange.put(parameters, user.part, &mut done.undo));
             // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
             if let Err(error) = unsafe { setting.set(tree.node(id).native, parameters, at) } {
@@ -152,8 +153,8 @@ impl Exec {
             let id = of_node[0].node;
             let Some(mut page) = contents.edit_page_of(id) else { continue };
             exchange.keep_again(&mut page, id, undo);
-            let Some(Record { parameters, context, .. }) = page.get_mut(id) else { continue };
-            let at = context.as_ref().unwrap_or(self.0.tree.context());
+            let Some((Record { parameters, .. }, context)) = page.edit(id) else { continue };
+            let at = context.unwrap_or(self.0.tree.context());
             exchange.put_back(parameters, of_node, undo);
             // SAFETY: the node had these parameters before.
             if unsafe { setting.set(tree.node(id).native, parameters, at) }.is_err() {
@@ -205,7 +206,7 @@ impl Exchange for Object<'_> {
 #[inline]
 fn exchange(page: &mut EditedPage<'_>, id: NodeId, places: &[u32], to: &Hold, mut gone: impl FnMut(Hold)) {
     for place in places {
-        let Some(record) = page.get_mut(id) else { return };
+        let Some((record, _)) = page.edit(id) else { return };
         let whose = kept_for(&record.parameters, *place);
         page.exchange(id, whose, to, &mut gone);
     }

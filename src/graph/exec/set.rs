@@ -139,7 +139,7 @@ impl Exec {
 
     /// The context in which a node runs in this instance; `None` for that of the definition.
     pub(super) fn context_of(&self, state: &State, id: NodeId) -> Option<Context> {
-        state.contents.get(id)?.context.clone()
+        state.contents.context(id).cloned()
     }
 
     #[cold]
@@ -172,12 +172,13 @@ impl Exec {
         let Some(record) = state.contents.get_mut(id) else { return Ok(None) };
         (record.is_ours, record.is_known) = (true, true);
         if is_named {
-            record.context = context.clone().filter(|context| context != self.0.tree.context());
+            state.contents.set_context(id, context.clone().filter(|own| own != self.0.tree.context()));
         }
         // A value keeps nothing; what was kept for the one before goes.
-        if is_of_value && !record.parameters.has_values_of_owners(record.kept_arguments()) {
+        if is_of_value && !state.contents.keeps_for_value(id) {
             return Ok(None);
         }
+        let Some(record) = state.contents.get(id) else { return Ok(None) };
         state.held.runs_in(at);
         state.held.uses(&record.parameters);
         state.uses = None;
@@ -204,8 +205,8 @@ impl Exec {
     ) -> Result<bool, Error> {
         self.find_out(state, tree, id, change.is_whole())?;
         let State { raw: Some(raw), contents, held, .. } = state else { return Err(self.gone()) };
-        let Some(Record { parameters, context, .. }) = contents.get_mut(id) else { return Err(self.gone()) };
-        let device = context.as_ref().unwrap_or(self.0.tree.context()).device();
+        let Some((Record { parameters, .. }, context)) = contents.edit(id) else { return Err(self.gone()) };
+        let device = context.unwrap_or(self.0.tree.context()).device();
         let is_elsewhere = at.device().ordinal() != device.ordinal();
         let undo = change.apply(parameters, at)?;
         let checked = match undo.is_of_value() {

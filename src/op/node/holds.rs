@@ -33,37 +33,38 @@ pub(crate) enum For {
 }
 
 impl For {
-    /// In one word.
+    /// In 16 bits.
     #[inline]
-    pub(crate) fn packed(self) -> u32 {
+    pub(crate) fn packed(self) -> u16 {
         match self {
-            Self::Object(slot) => slot,
-            Self::Owner(slot) => OWNER | slot,
-            Self::Argument(index) => ARGUMENT | index,
+            Self::Object(slot) => OBJECT | slot as u16,
+            Self::Owner(slot) => OWNER | slot as u16,
+            Self::Argument(index) => index as u16,
             Self::Event => EVENT,
             Self::Inner => INNER,
         }
     }
 
     #[inline]
-    pub(crate) fn unpacked(word: u32) -> Self {
-        let number = word & NUMBER;
-        match word & !NUMBER {
-            0 => Self::Object(number),
-            OWNER => Self::Owner(number),
-            ARGUMENT => Self::Argument(number),
+    pub(crate) fn unpacked(word: u16) -> Self {
+        let slot = (word & SLOT).into();
+        match word & !SLOT {
+            _ if word & OBJECT == 0 => Self::Argument(word.into()),
+            OBJECT => Self::Object(slot),
+            OWNER => Self::Owner(slot),
             EVENT => Self::Event,
             _ => Self::Inner,
         }
     }
 }
 
-/// The number of a slot, or of an argument, of which a kernel has 32,764 at most.
-const NUMBER: u32 = (1 << 24) - 1;
-const OWNER: u32 = 1 << 24;
-const ARGUMENT: u32 = 2 << 24;
-const EVENT: u32 = 3 << 24;
-const INNER: u32 = 4 << 24;
+/// The bit that no number of an argument has: a kernel has 32,764 at most.
+const OBJECT: u16 = 1 << 15;
+const OWNER: u16 = OBJECT | 1 << 8;
+const EVENT: u16 = OBJECT | 2 << 8;
+const INNER: u16 = OBJECT | 3 << 8;
+/// The number of a slot.
+const SLOT: u16 = (1 << 8) - 1;
 
 /// What a node keeps alive: each thing, and what it is kept for.
 #[derive(Clone, Default)]
@@ -226,9 +227,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_something_is_kept_for_fits_in_a_word() {
-        let numbered = [For::Object, For::Owner, For::Argument].map(|of| [0, 1, 32_764].map(of));
-        for whose in numbered.into_iter().flatten().chain([For::Event, For::Inner]) {
+    fn what_something_is_kept_for_fits_in_16_bits() {
+        let slots = [For::Object, For::Owner].map(|of| [0, 1, 255].map(of)).into_iter().flatten();
+        let arguments = [0, 1, 255, 256, 32_764].map(For::Argument);
+        for whose in slots.chain(arguments).chain([For::Event, For::Inner]) {
             assert_eq!(For::unpacked(whose.packed()), whose);
         }
     }

@@ -240,12 +240,10 @@ impl Parameters {
         matches!(self, Self::Kernel(kernel) if kernel.arguments().are_untold())
     }
 
-    /// Whether owners came with arguments that are values, if something is kept for these arguments.
-    pub(crate) fn has_values_of_owners(&self, mut kept: impl Iterator<Item = u32>) -> bool {
-        match self {
-            Self::Kernel(kernel) => kept.any(|index| kernel.arguments().is_value(index as usize)),
-            _ => false,
-        }
+    /// Whether an argument of a kernel is a value, and has no name: what is kept for it is an owner that came with it.
+    #[inline]
+    pub(crate) fn is_value(&self, argument: u32) -> bool {
+        matches!(self, Self::Kernel(kernel) if kernel.arguments().is_value(argument as usize))
     }
 
     /// What sort of node has such parameters.

@@ -92,11 +92,11 @@ impl Capture {
 
     /// A node does what was captured, from now on.
     pub(super) fn takes_over(&self, state: &mut State, native: CUgraphNode, new: Loose) {
-        let Loose { record: new, attachment } = new;
+        let Loose { record: new, context, attachment } = new;
         let known = state.find(native).filter(|id| state.node_type(*id) == new.node_type());
         let Some(id) = known else { return keep_for_graph(state, self.object().id, attachment) };
         state.list_parameters(&new.parameters);
-        state.set_context(id, new.context);
+        state.set_context(id, context);
         let record = state.record_mut(id);
         (record.parameters, record.is_ours) = (new.parameters, new.is_ours);
         self.last.store(record.number.wrapping_add(1), Relaxed);
