@@ -1,7 +1,10 @@
 //! Virtual memory beside what a driver was asked (`conformance`): between processes, what lives, and work whose memory is gone.
 
+use crate::common::graphs::function;
 use crate::common::streams::{ILLEGAL_ADDRESS, free_stream, synchronize};
 use crate::common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_SUPPORTED, alone, at, with_context};
+use crate::races::Program;
+use std::ffi::CStr;
 use std::os::fd::AsRawFd as _;
 
 const UNIT: u64 = 2 << 20;
@@ -210,6 +213,69 @@ fn a_value_written_where_the_device_may_only_read_says_so() {
     });
     let what = "launch failed: a write of a value on stream";
     assert!(said.contains(what) && said.contains("allow it with cuMemSetAccess"), "{said}");
+}
+
+const KERNELS: &CStr = c"
+.version 7.4
+.target sm_80
+.address_size 64
+.visible .entry store(.param .u64 place)
+{
+    .reg .u64 %a;
+    ld.param.u64 %a, [place];
+    st.global.u32 [%a], 7;
+    ret;
+}
+.visible .entry add(.param .u64 place)
+{
+    .reg .u64 %a;
+    ld.param.u64 %a, [place];
+    red.global.add.u32 [%a], 7;
+    ret;
+}
+.visible .entry copy(.param .u64 from, .param .u64 to)
+{
+    .reg .u32 %v, %t;
+    .reg .u64 %f, %o, %g;
+    ld.param.u64 %f, [from];
+    ld.param.u64 %o, [to];
+    mov.u32 %t, %tid.x;
+    mul.wide.u32 %g, %t, 4;
+    add.u64 %f, %f, %g;
+    add.u64 %o, %o, %g;
+    ld.global.u32 %v, [%f];
+    st.global.u32 [%o], %v;
+    ret;
+}
+";
+
+/// A kernel reads what the device may only read, and ends where it writes there (measured of stores); whoever checks makes no difference.
+#[test]
+fn a_kernel_writes_where_the_device_may_only_read() {
+    for check in ["", "races,memory,uninitialised"] {
+        for name in [c"store", c"add"] {
+            let kernel = name.to_str().expect("plain");
+            let variables = [("SOFTCUDA_CHECK", check), ("TEST_KERNEL", kernel)];
+            let said = alone("a_kernel_writes_where_the_device_may_only_read", &variables, || {
+                let program = Program { cu: with_context(), mended: false };
+                let (cu, mut plain) = (&program.cu, 0u64);
+                let (address, stream) = (map(cu, create(cu, 1), false), free_stream(cu));
+                assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), 1024]), 0);
+                assert_eq!(cu.call("cuMemsetD8_v2", &[address, 5, UNIT]), 0);
+                assert_eq!(cu.call("cuCtxSynchronize", &[]), 0, "a fill returns early");
+                assert_eq!(set(cu, address, 1, 1), 0);
+                let copy = function(cu, KERNELS, c"copy");
+                program.launch(copy, stream, &[address, plain]);
+                assert_eq!(synchronize(cu, stream), 0);
+                assert_eq!([read(cu, plain), read(cu, plain + 1020)], [[5; 4]; 2]);
+                program.launch(function(cu, KERNELS, name), stream, &[address]);
+                assert_eq!(synchronize(cu, stream), ILLEGAL_ADDRESS);
+            });
+            let what = format!("kernel {kernel}: illegal address");
+            let is_said = said.contains(&what) && said.contains("allow it with cuMemSetAccess");
+            assert!(said.is_empty() || is_said, "{said}");
+        }
+    }
 }
 
 /// What comes from outside is looked at, not believed.

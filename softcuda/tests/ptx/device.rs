@@ -33,6 +33,7 @@ unsafe impl Host for Device {
             start: buffer.start,
             size: buffer.size,
             bytes: buffer.words.as_ptr().cast_mut().cast(),
+            read_only: false,
         })
     }
 

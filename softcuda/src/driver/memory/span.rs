@@ -235,6 +235,11 @@ impl Span {
         }
     }
 
+    /// Whether it is virtual memory: addresses behind which a program puts memory and takes it away.
+    pub(crate) fn is_virtual(&self) -> bool {
+        matches!(&self.hold, Hold::Allocation(allocation) if allocation.reserved().is_some())
+    }
+
     /// Where it comes from.
     pub(crate) fn source(&self) -> Source {
         match &self.hold {

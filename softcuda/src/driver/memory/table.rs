@@ -462,8 +462,11 @@ pub(crate) fn gap(
 pub(crate) fn neighbourhood(address: usize) -> String {
     /// Farther away, no access that went wrong is meant for it.
     const NEAR: usize = 1 << 30;
-    if find(address).is_some() {
-        return "that is freed, or another device's without access to it".to_owned();
+    if let Some(found) = find(address) {
+        return match found.mapping(address) {
+            Some(_) => "which the device may not use so; allow it with cuMemSetAccess".to_owned(),
+            None => "that is freed, or another device's without access to it".to_owned(),
+        };
     }
     if find_reserved(address).is_some() {
         return "that is reserved, and no memory is mapped there".to_owned();

@@ -1,7 +1,7 @@
 //! Fills: one value of 1, 2 or 4 bytes, repeated over a range or a rectangle.
 
 use super::{Action, use_span};
-use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_LAUNCH_FAILED, CUresult};
 use crate::check::Used;
 use crate::check::access::Kind;
 use crate::driver::context::Activation;
@@ -107,6 +107,11 @@ impl Action for Fill {
 
     fn needs_lasting_access(&self) -> bool {
         true
+    }
+
+    /// Measured of a memset node, where its device may only read.
+    fn forbidden(&self) -> CUresult {
+        CUDA_ERROR_LAUNCH_FAILED
     }
 
     fn run(&self, _context: &Arc<Activation>, _turn: &Turn<'_>) {

@@ -5,8 +5,8 @@ use super::inside;
 use super::sites::KernelSites;
 use crate::abi::reach;
 use crate::abi::sys::{
-    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_ASSERT,
-    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ,
+    CUDA_ERROR_ASSERT, CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC,
     CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_TIMEOUT,
     CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
 };
@@ -18,6 +18,7 @@ use crate::driver::device::attributes::value;
 use crate::driver::kernel::declared;
 use crate::driver::kernel::found::Found;
 use crate::driver::kernel::shape::Shape;
+use crate::driver::memory::location::Location;
 use crate::driver::memory::table::{self, Allocation};
 use crate::driver::memory::{access, pages};
 use crate::driver::space::window;
@@ -210,7 +211,7 @@ impl Memory<'_> {
         let words = self.barrier.as_ref()?;
         let (start, size) = (words.as_ptr() as u64, size_of_val(words) as u64);
         let bytes = words.as_ptr().cast_mut().cast();
-        (start..start + size).contains(&address).then_some(Region { start, size, bytes })
+        (start..start + size).contains(&address).then_some(Region { start, size, bytes, read_only: false })
     }
 
     /// Keeps it until the kernel is done; `None` if the host has unmapped it, or forbidden to write there.
@@ -235,10 +236,11 @@ impl Memory<'_> {
             start: range.start as u64,
             size: range.len() as u64,
             bytes: window::place(range.start),
+            read_only: false,
         })
     }
 
-    /// Of memory that may only be read the engine does not learn that a kernel writes it.
+    /// Whether kernels may read it, and perhaps write.
     fn is_in_reach(&self, allocation: &Allocation, address: usize) -> bool {
         access::access(self.context, allocation, address) != CU_MEM_ACCESS_FLAGS_PROT_NONE
     }
@@ -262,10 +264,13 @@ unsafe impl Host for Memory<'_> {
             pages.arrive(pages::touched(page.start, page.len()), self.context.device(), true);
             (start, size) = (allocation.address + page.start, page.len());
         }
+        let mut read_only = false;
         if let Some((first, mapping)) = allocation.mapping(place) {
             // A mapping at a time: access is one's own. It may begin in the reservation before.
             let within = first.max(allocation.address);
             (start, size) = (within, first + mapping.size - within);
+            let access = mapping.access_from(Location::Device(self.context.device()));
+            read_only = access == CU_MEM_ACCESS_FLAGS_PROT_READ;
         }
         let bytes = allocation.locate(start, size).ok()?;
         let (end, last) = (start + size, allocation.address + allocation.size);
@@ -274,7 +279,7 @@ unsafe impl Host for Memory<'_> {
             size += gap.size as usize;
         }
         self.hold(allocation)?;
-        Some(Region { start: start as u64, size: size as u64, bytes })
+        Some(Region { start: start as u64, size: size as u64, bytes, read_only })
     }
 
     /// Blocks of the heap come and go inside of kernels, which nobody sees.

@@ -57,7 +57,12 @@ impl Heap {
         let blocks = self.0.lock();
         let (&start, block) = blocks.by_address.range(..=address).next_back()?;
         let there = address - start < block.size;
-        there.then(|| Region { start: start as u64, size: block.size as u64, bytes: block.range.bytes() })
+        there.then(|| Region {
+            start: start as u64,
+            size: block.size as u64,
+            bytes: block.range.bytes(),
+            read_only: false,
+        })
     }
 
     /// Whether a kernel has allocated: from then on its size is fixed (measured).

@@ -7,6 +7,7 @@ use super::grid::Job;
 use super::host::Region;
 use super::program::Program;
 use super::race::Races;
+use super::read_only::ReadOnly;
 use super::seen::{Seen, Use};
 
 /// Lanes of a warp.
@@ -112,6 +113,7 @@ pub(in crate::ptx) struct Core<'c> {
     /// Memory used lately.
     pub(in crate::ptx) regions: [Region; 4],
     pub(in crate::ptx) next_region: usize,
+    pub(super) read_only: ReadOnly,
     /// What is used, if the launch is watched: then no region is remembered above.
     pub(super) seen: Option<Box<Seen>>,
     /// Of a launch that is watched: how many lanes use the memory that is looked up, one after the other.
@@ -145,6 +147,7 @@ impl<'c> Core<'c> {
             job,
             regions: [Region::NONE; 4],
             next_region: 0,
+            read_only: ReadOnly::default(),
             seen: job
                 .watch
                 .map(|watch| Box::new(Seen::new(watch.races.then(|| Races::new(job.grid, job.cluster))))),

@@ -9,11 +9,26 @@ pub struct Region {
     pub size: u64,
     /// Where the bytes are in this process.
     pub bytes: *mut u8,
+    /// Whether kernels may only read it.
+    pub read_only: bool,
 }
 
 impl Region {
     /// Nowhere.
-    pub const NONE: Self = Self { start: 0, size: 0, bytes: std::ptr::null_mut() };
+    pub const NONE: Self = Self { start: 0, size: 0, bytes: std::ptr::null_mut(), read_only: false };
+
+    /// Whether all of so many bytes at an address lie in it.
+    #[inline(always)]
+    pub(in crate::ptx) fn holds(&self, address: u64, size: usize) -> bool {
+        let offset = address.wrapping_sub(self.start);
+        offset < self.size && self.size - offset >= size as u64
+    }
+
+    /// Where the bytes at an address are, which lies in it.
+    #[inline(always)]
+    pub(in crate::ptx) fn place(&self, address: u64) -> *mut u8 {
+        self.bytes.wrapping_add(address.wrapping_sub(self.start) as usize)
+    }
 }
 
 /// The driver, to a running kernel. Called from the threads that run its blocks.

@@ -26,6 +26,7 @@ mod mma_sum;
 pub(super) mod print;
 pub(super) mod program;
 pub(super) mod race;
+pub(super) mod read_only;
 pub(super) mod seen;
 pub(super) mod space;
 pub(super) mod special;

@@ -96,9 +96,12 @@ pub(super) struct Seen {
     again: Option<Again>,
     /// Regions that were asked for, and whether their use is noted.
     regions: Vec<(Region, bool)>,
-    /// By the indices of instructions, as far as they were met: what these do, which their text says.
-    uses: Vec<Option<What>>,
+    instructions: Instructions,
 }
+
+/// What instructions do, by their indices, as far as they were met: their text says it.
+#[derive(Default)]
+pub(super) struct Instructions(Vec<Option<What>>);
 
 /// Two lanes and more that have read the same.
 #[derive(Clone, Copy)]
@@ -194,6 +197,23 @@ fn use_of(text: &str) -> Use {
     }
 }
 
+impl Use {
+    /// Whether memory is written.
+    pub(super) fn writes(self) -> bool {
+        !matches!(self, Self::Read | Self::AtomicRead)
+    }
+}
+
+impl Instructions {
+    pub(super) fn what(&mut self, op: u32, program: &Program) -> What {
+        if self.0.is_empty() {
+            self.0.resize(program.ops.len() + 1, None);
+        }
+        let at = (op as usize).min(program.ops.len());
+        *self.0[at].get_or_insert_with(|| What::of(program.text(op)))
+    }
+}
+
 impl What {
     fn of(text: &str) -> Self {
         let how = use_of(text);
@@ -217,11 +237,7 @@ impl Seen {
     }
 
     pub(super) fn what(&mut self, op: u32, program: &Program) -> What {
-        if self.uses.is_empty() {
-            self.uses.resize(program.ops.len() + 1, None);
-        }
-        let at = (op as usize).min(program.ops.len());
-        *self.uses[at].get_or_insert_with(|| What::of(program.text(op)))
+        self.instructions.what(op, program)
     }
 
     /// Another warp has its turn, or something was ordered: what lanes have read may be read anew.
@@ -286,10 +302,7 @@ impl Core<'_> {
         if let Some(place) = seen.read_again(address, size, op, self.warp) {
             return Ok(place);
         }
-        let holds = |region: &Region| {
-            let offset = address.wrapping_sub(region.start);
-            offset < region.size && region.size - offset >= size as u64
-        };
+        let holds = |region: &Region| region.holds(address, size);
         let known = seen.regions.iter().position(|(region, _)| holds(region));
         let (region, is_noted) = match known {
             Some(at) => {
@@ -315,7 +328,7 @@ impl Core<'_> {
             let thread = self.warp * LANES as u32 + lane as u32;
             seen.note(address, (size, step), how, Place { op, thread, block: self.block.index });
         }
-        if region.bytes.is_null() {
+        if region.bytes.is_null() || region.read_only && how.writes() {
             return Err(FaultKind::IllegalAddress);
         }
         let place = region.bytes.wrapping_add(address.wrapping_sub(region.start) as usize);

@@ -122,9 +122,8 @@ impl Core<'_> {
         size: usize,
     ) -> Result<*mut u8, FaultKind> {
         for region in &self.regions {
-            let offset = address.wrapping_sub(region.start);
-            if offset < region.size && region.size - offset >= size as u64 {
-                return Ok(region.bytes.wrapping_add(offset as usize));
+            if region.holds(address, size) {
+                return Ok(region.place(address));
             }
         }
         self.global_anew(lane, address, size)
@@ -135,14 +134,18 @@ impl Core<'_> {
         if let Some(seen) = self.seen.take() {
             return self.global_watched(lane, address, size, seen);
         }
-        let region = self.job.host.region(address).ok_or(FaultKind::IllegalAddress)?;
-        let offset = address.wrapping_sub(region.start);
-        if offset >= region.size || region.size - offset < size as u64 {
-            return Err(FaultKind::IllegalAddress);
+        if let Some(region) = self.read_only.find(address, size) {
+            return self.place_to_read(region, address);
+        }
+        let region = self.job.host.region(address).filter(|region| region.holds(address, size));
+        let region = region.ok_or(FaultKind::IllegalAddress)?;
+        if region.read_only {
+            self.read_only.add(region);
+            return self.place_to_read(region, address);
         }
         let slot = self.next_region;
         self.regions[slot] = region;
         self.next_region = (slot + 1) % self.regions.len();
-        Ok(region.bytes.wrapping_add(offset as usize))
+        Ok(region.place(address))
     }
 }

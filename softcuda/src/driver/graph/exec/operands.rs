@@ -8,7 +8,7 @@ use crate::driver::graph::leaf::Leaf;
 use crate::instruments::log;
 
 /// Refuses nodes that use what is gone. A real driver follows the handles of events and functions, and crashes; memory that is
-/// to be filled is looked up (measured).
+/// to be filled is looked up, and whether the device may write it, of virtual memory (measured).
 pub(super) fn check(layout: &Layout) -> Answer {
     layout.nodes.iter().try_for_each(|place| match &place.content {
         Content::Leaf(leaf) => check_leaf(leaf),
@@ -33,6 +33,9 @@ fn check_leaf(leaf: &Leaf) -> Answer {
         Leaf::Record(it) if it.event.is_destroyed() => "A record node's event was destroyed",
         Leaf::Wait(it) if it.event.is_destroyed() => "A wait node's event was destroyed",
         Leaf::Fill(it) if it.fill.span.is_forgotten() => "The memory of a memset node was freed",
+        Leaf::Fill(it) if it.fill.span.check_told(&it.context, true).is_err() => {
+            "The device may not write the memory of a memset node any more"
+        }
         _ => return Ok(()),
     };
     log::detail(gone);

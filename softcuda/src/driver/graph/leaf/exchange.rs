@@ -101,9 +101,10 @@ fn fits_copy(old: &CopyNode, new: &CopyNode) -> bool {
 }
 
 /// Whether memory of the one context stands for memory of the other where it may not move: only its own does (measured). Memory of pools and
-/// of graphs is no context's.
+/// of graphs is no context's, nor is virtual memory (measured of memset nodes).
 fn keeps_context(old: &Span, new: &Span) -> bool {
-    let plain = |span: &Span| span.place() == Place::Device && span.source() == Source::Plain;
+    let plain =
+        |span: &Span| span.place() == Place::Device && span.source() == Source::Plain && !span.is_virtual();
     match (old.owner(), new.owner()) {
         (Some(before), Some(after)) if plain(old) && plain(new) => before.id() == after.id(),
         _ => true,
