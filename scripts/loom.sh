@@ -9,7 +9,7 @@ usage: scripts/loom.sh [--short] [NAME]
 Runs the loom models of src/object/handle/models.rs: look-up against destroy, against reuse of the slot, against the end of the
 object, and so on; and those of src/object/together.rs, of what goes when launches are done; each in every order of its threads' steps (up to a number of preemptions that the model names) and
 with every value that the memory model lets a load see. With NAME, only the models whose names contain it; with --short, up to
-three preemptions, as CI has it. Takes two minutes, --short one, most of it to build loom, into target/loom. The last line
+two preemptions, as CI has it. Takes four minutes, --short one, most of it to build loom, into target/loom. The last line
 counts the models.
 
 Loom's own settings apply: LOOM_LOG=1 traces, LOOM_CHECKPOINT_FILE=FILE keeps the order that failed.

@@ -131,7 +131,7 @@ fn explore<T: Ord + Copy + Debug + Send + 'static>(
 ) {
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let see = Arc::clone(&seen);
-    let most = if std::env::var_os("CUSHIM_LOOM_SHORT").is_some() { 3 } else { usize::MAX };
+    let most = if std::env::var_os("CUSHIM_LOOM_SHORT").is_some() { 2 } else { usize::MAX };
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions.min(most));
     builder.check(move || {
