@@ -3,18 +3,22 @@
 
 import argparse
 import collections
+import contextlib
+import json
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ElementTree
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "scoreboard.md"
+PLUGIN = ROOT / "scripts" / "scoreboard_pytest.py"
 BEGIN, END = "<!-- begin of what scripts/scoreboard.py writes -->\n", "<!-- end -->\n"
 
 # What fixtures of a suite's own test runner would do, where its package has the tests alone.
@@ -26,10 +30,12 @@ def initialize_from_pytest_config(request):
     request.cls._dump_failed_filechecks = False
 """
 
-# What PyCUDA is built with: the toolkit that pip installs, which has no curand.
+# What PyCUDA is built with: the toolkit that pip installs.
 PYCUDA_CONFIGURATION = """CUDA_ROOT = {toolkit!r}
 CUDA_INC_DIR = [{toolkit!r} + "/include"]
-CUDA_ENABLE_CURAND = False
+CURAND_LIB_DIR = [{toolkit!r} + "/lib"]
+CURAND_LIBNAME = [":libcurand.so.10"]
+LDFLAGS = ["-Wl,-rpath," + {toolkit!r} + "/lib"]
 """
 
 # Numba looks for a toolkit as NVIDIA's installer leaves it, under other names than those in pip's packages: what each is a link to.
@@ -39,6 +45,7 @@ NUMBA_TOOLKIT = {
     "include": "cuda_runtime/include",
     "lib64/libcudart.so.12": "cuda_runtime/lib/libcudart.so.12",
     "lib64/libnvrtc.so.12": "cuda_nvrtc/lib/libnvrtc.so.12",
+    "lib64/libnvrtc-builtins.so.12.4": "cuda_nvrtc/lib/libnvrtc-builtins.so.12.4",
 }
 
 # Each suite: what pip installs, whose versions are written down, what pytest runs, and where tests are if they come with the package. Of some the
@@ -73,10 +80,10 @@ SUITES = {
     },
     "PyCUDA": {
         "packages": ["nvidia-cuda-nvcc==13.0.*", "nvidia-cuda-crt==13.0.*", "nvidia-nvvm==13.0.*", "nvidia-cuda-runtime==13.0.*",
-                     "nvidia-cuda-profiler-api==13.0.*", "numpy", "mako"],
+                     "nvidia-cuda-profiler-api==13.0.*", "nvidia-curand==10.4.0.*", "nvidia-cuda-cccl==13.0.*", "numpy", "mako"],
         "distribution": "pycuda",
         "configuration": ("siteconf.py", PYCUDA_CONFIGURATION),
-        "versions": ["pycuda", "nvidia-cuda-nvcc", "numpy"],
+        "versions": ["pycuda", "nvidia-cuda-nvcc", "nvidia-curand", "numpy"],
         "tests": ["test/test_driver.py", "test/test_cumath.py", "test/test_gpuarray.py"],
         # Elements beyond the last one are read there, too.
         "options": ["--bounds", "allocation"],
@@ -91,12 +98,14 @@ SUITES = {
     },
 }
 
+LIMIT = "takes longer than the limit of a test"
+
 # What a failure says, and its cause in words; the first that matches counts.
 CAUSES = [
+    (LIMIT, LIMIT),
     (r"fixture '(r|ary)' not found", "no test but a kernel: pytest takes it for one by its name"),
     (r"CUDAAndCPUCachingTest", "Numba and numba-cuda stamp the index of their caches in two ways, and each takes the other's for old; no driver is asked"),
     (r"CUipcMemHandle' object has no attribute", "asks cuda-bindings for an attribute that it has no more, before the driver"),
-    (r"get_curand_version", "needs cuRAND, with which it was not built"),
     (r"libcudadevrt.a. not found", "kernels that start kernels: their library (libcudadevrt) is not where PyCUDA looks"),
     (r"libcudart|cudaRuntime|CUDA runtime", "asks for the CUDA runtime"),
     (r"NO_BINARY_FOR_GPU", "machine code without PTX (a library of NVIDIA's that is linked)"),
@@ -105,7 +114,6 @@ CAUSES = [
     (r"NOT_SUPPORTED", "a call that softcuda answers with CUDA_ERROR_NOT_SUPPORTED"),
     (r"ModuleNotFoundError|No module named|torch|cupy|fixture '", "needs a package that was not installed"),
     (r"ptxas|nvdisasm|cuobjdump|SASS", "looks into machine code"),
-    (r"Timeout \(>", "takes longer than the limit of a test"),
 ]
 
 
@@ -126,27 +134,31 @@ def cause(text):
     return next((words for pattern, words in CAUSES if re.search(pattern, text)), None)
 
 
-def read(report):
-    """The counts of a report of pytest's, the causes of what failed, and failures without a known one."""
-    counts, causes, unknown = collections.Counter(), collections.Counter(), []
-    for case in ElementTree.parse(report).iter("testcase"):
-        bad = [part for part in case if part.tag in ("failure", "error")]
-        skipped = any(part.tag == "skipped" for part in case)
-        counts["failed" if bad else "skipped" if skipped else "passed"] += 1
-        if bad:
-            name = f"{case.get('classname')}.{case.get('name')}"
-            found = next(filter(None, (cause(f"{name} {part.get('message') or ''} {part.text or ''}") for part in bad)), None)
-            causes[found or "not known yet"] += 1
+def read(record):
+    """The counts of a record that pytest has left, the tests that failed by their cause, and failures without a known one."""
+    counts, causes, unknown = collections.Counter(), collections.defaultdict(list), []
+    for line in lines_of(record):
+        if "outcome" not in line:
+            continue
+        counts[line["outcome"]] += 1
+        if line["outcome"] == "failed":
+            found = cause(f"{line['test']} {line['text']}")
+            causes[found or "not known yet"].append(line["test"])
             if not found:
-                unknown.append((name, (bad[0].get("message") or "").split("\n")[0][:160]))
+                unknown.append((line["test"], line["text"].strip().split("\n")[-1][:160]))
     return counts, causes, unknown
+
+
+def lines_of(record):
+    """What the plugin and run_tests have written into a record."""
+    return [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
 
 
 def install(name, venv, arguments):
     """An environment with the packages of a suite."""
     suite = SUITES[name]
     run(sys.executable, "-m", "venv", venv)
-    run(venv / "bin/pip", "install", "-q", "pytest", "pytest-timeout", *suite["packages"])
+    run(venv / "bin/pip", "install", "-q", "pytest>=9", *suite["packages"])
     if "distribution" in suite:
         unpack(venv, suite["distribution"])
     if "configuration" in suite:
@@ -210,69 +222,127 @@ def options_of(name, arguments):
     return ["--cuda", SUITES[name].get("cuda", arguments.cuda), *SUITES[name]["options"]]
 
 
+def file_of(name, folder, arguments, suffix):
+    """What a run leaves; one with checks does not replace what one without has left."""
+    return folder / ".".join([name, *([arguments.check] if arguments.check else []), suffix])
+
+
 def checks_of(name, folder, arguments):
     """What softcuda-run is told to look for, and where it writes what it finds."""
     if not arguments.check:
         return []
-    log = folder / f"{name}.reports"
+    log = file_of(name, folder, arguments, "reports")
     log.unlink(missing_ok=True)
     return ["--check", arguments.check, "--check-log", log]
 
 
 def reports_of(name, folder, arguments):
     """How many reports of the checks there are, as a line."""
-    log = folder / f"{name}.reports"
+    log = file_of(name, folder, arguments, "reports")
     count = len(log.read_text().splitlines()) if log.exists() else 0
     return f"`--check {arguments.check}`: {count} reports" + (f", in {log}" if count else "") + "\n"
 
 
 def measure(name, folder, arguments):
-    suite, venv, report = SUITES[name], folder / name, folder / f"{name}.xml"
-    if arguments.counted:
-        if not report.exists():
-            raise Failure(f"there is no {report}")
-        return table(name, venv, report, arguments)
-    if not (venv / "bin/python").exists():
-        install(name, venv, arguments)
+    """Runs a suite, or finds what a run has left; what is written of it."""
+    venv, record = folder / name, file_of(name, folder, arguments, "results")
+    if not arguments.counted:
+        if not (venv / "bin/python").exists():
+            install(name, venv, arguments)
+        run_suite(name, folder, arguments)
+    elif not record.exists():
+        raise Failure(f"there is no {record}")
+    return table(name, venv, record, arguments) + (reports_of(name, folder, arguments) if arguments.check else "")
+
+
+def run_suite(name, folder, arguments):
+    """Runs the tests of a suite, in a folder of their own."""
+    venv, record, said = folder / name, file_of(name, folder, arguments, "results"), file_of(name, folder, arguments, "log")
+    record.unlink(missing_ok=True)
     place = Path(tempfile.mkdtemp(prefix="scoreboard."))
     try:
         (place / "pytest.ini").write_text("[pytest]\nconsider_namespace_packages = true\n")
-        (place / "scoreboard_fixtures.py").write_text(suite.get("fixtures", ""))
-        report.unlink(missing_ok=True)
-        command = [arguments.run, *options_of(name, arguments), *checks_of(name, folder, arguments), venv / "bin/python", "-m", "pytest", "-q",
-                   "-p", "scoreboard_fixtures", "-p", "no:cacheprovider", "--timeout=300", f"--junitxml={report}"]
-        command += [*(["-c", "pytest.ini"] if suite.get("tests") else []), *tests_of(name, venv, arguments)]
-        with open(folder / f"{name}.log", "w") as log:
-            ended = subprocess.run([str(word) for word in command], cwd=place, env=environment_of(name, venv, PYTHONPATH=str(place)), stdout=log,
-                                   stderr=subprocess.STDOUT)
-        if ended.returncode not in (0, 1) or not report.exists():
-            raise Failure(f"the suite {name} did not run to its end: {folder / name}.log has what it said")
-        return table(name, venv, report, arguments) + (reports_of(name, folder, arguments) if arguments.check else "")
+        (place / "scoreboard_fixtures.py").write_text(SUITES[name].get("fixtures", ""))
+        shutil.copy(PLUGIN, place)
+        command = [arguments.run, *options_of(name, arguments), *checks_of(name, folder, arguments), *pytest_of(name, venv, arguments)]
+        environment = environment_of(name, venv, PYTHONPATH=str(place), SCOREBOARD_RECORD=str(record))
+        with open(said, "w") as log:
+            if not run_tests(command, record, arguments.limit, cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT):
+                raise Failure(f"the suite {name} did not run to its end: {said} has what it said")
     finally:
         shutil.rmtree(place)
 
 
-def took(report):
+def pytest_of(name, venv, arguments):
+    """The command that runs the tests of a suite."""
+    command = [venv / "bin/python", "-m", "pytest", "-q", "-p", "scoreboard_pytest", "-p", "scoreboard_fixtures", "-p", "no:cacheprovider",
+               *limited(arguments.limit)]
+    return command + [*(["-c", "pytest.ini"] if SUITES[name].get("tests") else []), *tests_of(name, venv, arguments)]
+
+
+def limited(seconds):
+    """As words for pytest: a test that takes longer ends the process. One that waits for a kernel cannot be interrupted."""
+    return ["-o", f"faulthandler_timeout={seconds}", "-o", "faulthandler_exit_on_timeout=true"]
+
+
+def run_tests(command, record, limit, **options):
+    """Runs pytest until every test is in the record: again without those that have begun, whenever a test ends its process. Whether it did."""
+    while True:
+        began = time.time()
+        status = run_process(command, **options)
+        ended = time.time()
+        lines = lines_of(record)
+        with open(record, "a") as file:
+            print(json.dumps({"process": status, "began": began, "seconds": ended - began}), file=file)
+            if lines and "session" in lines[-1]:
+                # 5: no test is left.
+                return lines[-1]["session"] in (0, 1, 5)
+            if not lines or "begins" not in lines[-1]:
+                return False
+            took = ended - lines[-1]["begins"]
+            text = LIMIT if took > limit else f"the process ended with {status}"
+            print(json.dumps({"test": lines[-1]["test"], "outcome": "failed", "text": text, "seconds": took}), file=file)
+
+
+def run_process(command, **options):
+    """Runs a command, and ends what it leaves behind; its status."""
+    with subprocess.Popen([str(word) for word in command], preexec_fn=os.setpgrp, **options) as process:
+        try:
+            return process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def took(record):
     """The day on which a suite was run, and how long it took."""
-    suite = next(ElementTree.parse(report).iter("testsuite"))
-    seconds = float(suite.get("time"))
-    return suite.get("timestamp")[:10], f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
+    processes = [line for line in lines_of(record) if "process" in line]
+    seconds = sum(line["seconds"] for line in processes)
+    day = time.strftime("%Y-%m-%d", time.localtime(processes[0]["began"]))
+    return day, f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
 
 
-def table(name, venv, report, arguments):
+def table(name, venv, record, arguments):
     """What is written of a suite."""
-    suite, (counts, causes, unknown) = SUITES[name], read(report)
+    suite, (counts, causes, unknown) = SUITES[name], read(record)
     list_of = run(venv / "bin/pip", "list", "--format=freeze", "--disable-pip-version-check").splitlines()
     versions = [line.replace("==", " ") for line in list_of if line.split("==")[0] in suite["versions"]]
     options = " ".join(options_of(name, arguments))
     lines = [f"### {name}", "",
-             f"{', '.join(versions)}; Python {platform.python_version()}; `softcuda-run {options}`; {', '.join(took(report))}", "",
+             f"{', '.join(versions)}; Python {platform.python_version()}; `softcuda-run {options}`; {', '.join(took(record))}", "",
              "| passed | failed | skipped |", "|--:|--:|--:|", f"| {counts['passed']:,} | {counts['failed']:,} | {counts['skipped']:,} |", ""]
     if causes:
-        lines += ["| failed | because |", "|--:|---|"] + [f"| {count:,} | {words} |" for words, count in causes.most_common()] + [""]
+        lines += ["| failed | because |", "|--:|---|", *map(row, sorted(causes.items(), key=lambda item: -len(item[1]))), ""]
     for test, says in unknown:
         print(f"scoreboard: {name}: no known cause: {test}: {says}", file=sys.stderr)
     return "\n".join(lines) + "\n"
+
+
+def row(item):
+    """A cause, and how many failed for it; which, if another machine may not agree."""
+    words, tests = item
+    names = ": " + ", ".join(f"`{test.split('::')[-1]}`" for test in tests) if words == LIMIT else ""
+    return f"| {len(tests):,} | {words}{names} |"
 
 
 def sections(text):
@@ -296,7 +366,7 @@ def origin_of(suite):
 def main():
     parser = argparse.ArgumentParser(
         usage="scripts/scoreboard.py [--suite NAME]... [--source NAME=FOLDER]... [--run FILE] [--cuda VERSION] [--check LIST] "
-        "[--counted] [--write] FOLDER",
+        "[--limit SECONDS] [--counted] [--write] FOLDER",
         formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__ + "\n\nSuites:\n" + "".join(
             f"  {name:<12} {origin_of(suite)}\n" for name, suite in SUITES.items()),
         epilog="Exit status: 0 the suites ran; 1 one did not; 2 wrong usage; 69 something is missing.")
@@ -307,12 +377,13 @@ def main():
     parser.add_argument("--cuda", metavar="VERSION", default="13.0",
                         help="the version of CUDA that the driver supports, unless a suite needs another (default: %(default)s)")
     parser.add_argument("--check", metavar="LIST", help="let softcuda look for races and the like, and count its reports; not with --write")
-    parser.add_argument("--counted", action="store_true", help="run nothing: count the reports that FOLDER has from before")
+    parser.add_argument("--limit", metavar="SECONDS", type=int, default=600, help="how long a test may take (default: %(default)s)")
+    parser.add_argument("--counted", action="store_true", help="run nothing: count what FOLDER has from before")
     parser.add_argument("--write", action="store_true", help="write the results into docs/scoreboard.md")
     arguments = parser.parse_args()
     arguments.sources = dict(source.partition("=")[::2] for source in arguments.source)
     names = arguments.suite or [name for name in SUITES if SUITES[name].get("tests") or name in arguments.sources]
-    if arguments.check and (arguments.write or arguments.counted):
+    if arguments.check and arguments.write:
         parser.error("--check is for a run of its own")
     for name in names:
         if name not in SUITES:

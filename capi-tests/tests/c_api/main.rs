@@ -23,4 +23,5 @@ mod interpreters;
 mod kernels;
 mod linking;
 mod python;
+mod scoreboard;
 mod softcuda;

@@ -14,7 +14,7 @@ fn packages() -> PathBuf {
 }
 
 /// Whether Python has the module, in what `.ci/run` puts into `target/python`, or anywhere else.
-fn has(module: &str) -> bool {
+pub(crate) fn has(module: &str) -> bool {
     let import = format!("import {module}");
     let output = Command::new("python3").args(["-c", &import]).env("PYTHONPATH", packages()).output();
     let found = output.is_ok_and(|output| output.status.success());
