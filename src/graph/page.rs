@@ -133,6 +133,9 @@ impl Page {
     #[inline]
     pub(super) fn keep(&mut self, place: usize, holds: Holds) {
         self.is_kept_here(place);
+        if self.records[place].is_none() {
+            return;
+        }
         for (whose, hold) in holds.into_each() {
             self.kept.add(place, Kept::new(whose, self.operands.keep(hold)));
         }
@@ -172,6 +175,7 @@ impl Page {
     /// Keeps one object in place of all that was kept for this. What no node of the page needs any more is given to `gone`.
     #[inline]
     pub(super) fn exchange(&mut self, place: usize, whose: For, to: &Hold, mut gone: impl FnMut(Hold)) {
+        debug_assert!(self.records[place].is_some(), "whoever exchanges has looked at the record");
         self.is_kept_here(place);
         let now = self.operands.keep_one_more(to);
         let operands = &mut self.operands;
