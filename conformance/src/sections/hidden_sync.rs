@@ -25,6 +25,8 @@ struct Scene {
     /// A page of the program's own.
     registered: *mut c_void,
     pool: CUmemoryPool,
+    /// Memory of a pool.
+    pooled: CUdeviceptr,
 }
 
 // SAFETY: the driver's handles may be used from every thread.
@@ -38,10 +40,12 @@ impl Scene {
         // SAFETY: the size is not zero.
         let registered = unsafe { alloc_zeroed(page()) }.cast();
         need!(cu, cuMemHostRegister_6050(registered, PAGE, 0))?;
+        let (busy, mut pooled) = (cu.stream(flags)?, 0);
+        need!(cu, cuMemAllocAsync_11020(&raw mut pooled, SMALL, busy))?;
         let scene = Self {
             cu: *cu,
             context,
-            busy: cu.stream(flags)?,
+            busy,
             idle: cu.stream(NON_BLOCKING)?,
             event: cu.event(0)?,
             memory: cu.memory(LARGE)?,
@@ -49,6 +53,7 @@ impl Scene {
             pinned,
             registered,
             pool: cu.default_pool()?,
+            pooled,
         };
         scene.warm_up()?;
         Ok(scene)
@@ -127,6 +132,7 @@ const QUESTIONS: &[Question] = &[
         call!(s.cu, cuMemAlloc_3020(&raw mut address, SMALL))
     }),
     other("cuMemFree", |s| call!(s.cu, cuMemFree_3020(s.other))),
+    other("cuMemFree of a pool's memory", |s| call!(s.cu, cuMemFree_3020(s.pooled))),
     other("cuMemFree(0)", |s| call!(s.cu, cuMemFree_3020(0))),
     other("cuMemHostAlloc", |s| {
         let mut host = null_mut();

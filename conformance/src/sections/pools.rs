@@ -3,22 +3,73 @@
 use super::Section;
 use super::managed::DEVICE;
 use super::numa_and_pools::props;
+use crate::code::FAULTS;
 use crate::driver::{Answer, Cu, NON_BLOCKING, Outcome, yes};
 use crate::driver::{call, need};
+use crate::gate::Gate;
 use crate::transcript::Lines;
 use cushim::driver::sys::{
     CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
     CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
     CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
-    CU_MEMPOOL_ATTR_USED_MEM_HIGH, CUdeviceptr, CUmemPool_attribute, CUmemoryPool,
+    CU_MEMPOOL_ATTR_USED_MEM_HIGH, CUdeviceptr, CUmemPool_attribute, CUmemoryPool, CUstream,
 };
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "pools", parts: 2, devices: 1, run };
+pub(super) const SECTION: Section = Section { name: "pools", parts: 5, devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     cu.start()?;
-    if part == 0 { default_pool(t, cu) } else { memory_given_back(t, cu) }
+    match part {
+        0 => default_pool(t, cu),
+        1 => memory_given_back(t, cu),
+        2 => {
+            let function = cu.function(cu.module(FAULTS)?, c"store")?;
+            freed_at_once(t, cu, "a kernel", |stream, address| cu.launch_at(function, stream, address))
+        }
+        3 => freed_at_once(t, cu, "a fill", |stream, address| {
+            call!(cu, cuMemsetD8Async_3020(address, 1, 64, stream))
+        }),
+        _ => freed_before_its_turn(t, cu),
+    }
+}
+
+/// What uses memory of a pool that is freed at once before the work has its turn: that ends the context.
+fn freed_at_once(
+    t: &mut Lines,
+    cu: &Cu,
+    user: &'static str,
+    make: impl Fn(CUstream, CUdeviceptr) -> Answer,
+) -> Outcome {
+    let (stream, warm) = (cu.stream(NON_BLOCKING)?, cu.memory(64)?);
+    // So that no work below is the first of its kind, for which a driver may have to wait.
+    make(stream, warm).must(user)?;
+    let mut address = 0;
+    need!(cu, cuMemAllocAsync_11020(&raw mut address, 64, stream))?;
+    need!(cu, cuStreamSynchronize_2000(stream))?;
+    let gate = Gate::close(cu, stream)?;
+    t.line(&format!("memory of a pool, on a busy stream: {user}"), || make(stream, address));
+    // Else a driver that waits would wait for ever.
+    gate.open_later();
+    t.line("  the memory is freed at once", || call!(cu, cuMemFree_3020(address)));
+    t.line("  the stream is busy", || call!(cu, cuStreamQuery_2000(stream)));
+    gate.open();
+    t.line("  synchronise", || call!(cu, cuStreamSynchronize_2000(stream)));
+    t.line("  the context", || call!(cu, cuCtxSynchronize_2000()));
+    Ok(())
+}
+
+/// The allocation itself is ahead.
+fn freed_before_its_turn(t: &mut Lines, cu: &Cu) -> Outcome {
+    let (stream, mut address) = (cu.stream(NON_BLOCKING)?, 0);
+    let gate = Gate::close(cu, stream)?;
+    need!(cu, cuMemAllocAsync_11020(&raw mut address, 64, stream))?;
+    gate.open_later();
+    t.line("freed at once, before it is allocated", || call!(cu, cuMemFree_3020(address)));
+    t.line("  the stream is busy", || call!(cu, cuStreamQuery_2000(stream)));
+    gate.open();
+    t.line("  synchronise", || call!(cu, cuStreamSynchronize_2000(stream)));
+    Ok(())
 }
 
 fn default_pool(t: &mut Lines, cu: &Cu) -> Outcome {

@@ -5,7 +5,7 @@ use super::access::{Described, Kind, Memory, Misuse, Moved, Op, Touch, Touched};
 use super::bits::PAGE;
 use super::clock::Stamp;
 use super::inside::{self, Inside};
-use super::misuse::{self, Freed, Graves};
+use super::misuse::{self, Freed, Grave, Graves};
 use super::order::Order;
 use super::shadow::{Race, Shadow, Use};
 use super::streams;
@@ -92,7 +92,34 @@ pub(super) struct Journal {
     was_full: bool,
 }
 
+impl Used {
+    /// Memory ends.
+    pub(super) fn freeing(memory: Memory) -> Self {
+        let Memory { start, size, .. } = memory;
+        Self {
+            ranges: vec![Touch { start, size, kind: Kind::Free }],
+            memory: vec![memory],
+            ..Self::default()
+        }
+    }
+
+    /// The memory that ends here and has this address.
+    fn freed(&self, address: u64) -> Option<&Memory> {
+        let frees =
+            |one: &&Memory| self.ranges.iter().any(|it| it.kind == Kind::Free && it.start == one.start);
+        self.memory.iter().filter(frees).find(|one| one.contains(address))
+    }
+}
+
 impl Entry {
+    /// How memory ended here.
+    fn freed(&self) -> Freed {
+        match self.op.described.stream {
+            streams::HOST => Freed::Call(self.op.call, self.op.number - 1),
+            _ => Freed::Work(Arc::clone(&self.op)),
+        }
+    }
+
     /// It has run, and used this beside what was known.
     pub(super) fn finish(&self, more: Used) {
         let mut used = self.used.lock();
@@ -230,7 +257,7 @@ impl Journal {
         if checks.memory
             && let Some(misuse) = &used.misuse
         {
-            let grave = misuse.address.and_then(|address| self.graves.find(address));
+            let grave = misuse.address.and_then(|address| self.find_grave(address));
             let (op, misuse) = (Arc::clone(&entry.op), misuse.clone());
             found(Finding::Misuse(misuse::Found { op, misuse, grave }));
         }
@@ -238,13 +265,28 @@ impl Journal {
             let memory = used.memory.iter().find(|one| one.start == *start);
             match (kind, memory) {
                 (Kind::Allocate, Some(memory)) => self.begin(memory),
-                (Kind::Free, Some(memory)) => self.end(memory, Freed::Work(Arc::clone(&entry.op))),
+                (Kind::Free, Some(memory)) => self.end(memory, entry.freed()),
                 _ => {}
             }
         }
         if checks.races {
             self.look_for_races(&entry.op, used, order, found);
         }
+    }
+
+    /// What was at an address: also if it ended by what was submitted later than the work that is looked at, and came first.
+    fn find_grave(&self, address: u64) -> Option<Grave> {
+        let ended = |item: &Item| match item {
+            Item::Entry(entry) => {
+                let used = entry.used.lock();
+                used.freed(address).map(|memory| Grave::new(memory.clone(), entry.freed()))
+            }
+            Item::Gone(memory, call, behind) if memory.contains(address) => {
+                Some(Grave::new(memory.clone(), Freed::Call(call, *behind)))
+            }
+            _ => None,
+        };
+        self.graves.find(address).or_else(|| self.items.iter().find_map(ended))
     }
 
     fn look_for_races(&mut self, op: &Arc<Op>, used: Used, order: &Order, found: &mut dyn FnMut(Finding)) {
@@ -256,6 +298,10 @@ impl Journal {
             found(Finding::Inside(inside::Found { op, what, memory }));
         }
         let mut found = |mut race: Race| {
+            // What the host frees before its allocation has its turn is freed all the same.
+            if race.first.kind == Kind::Allocate && race.second.op.described.stream == streams::HOST {
+                return;
+            }
             race.memory = memory.iter().find(|one| one.contains(race.address)).cloned();
             found(Finding::Race(race));
         };

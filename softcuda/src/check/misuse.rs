@@ -26,6 +26,12 @@ pub(super) struct Grave {
     freed: Freed,
 }
 
+impl Grave {
+    pub(super) fn new(memory: Memory, freed: Freed) -> Self {
+        Self { memory, freed }
+    }
+}
+
 /// By their addresses.
 #[derive(Default)]
 pub(super) struct Graves(BTreeMap<u64, Grave>);

@@ -141,6 +141,18 @@ pub(crate) fn note_gone(memory: impl FnOnce() -> Memory) {
     }
 }
 
+/// Memory of a device ends, by the driver function that the thread is in, which waits for no work that may use it.
+pub(crate) fn note_freed(device: usize, memory: impl FnOnce() -> Memory) {
+    if follows() {
+        let memory = memory();
+        let stamp = Arc::new(ORDER.lock().of_host());
+        let described =
+            Described { what: "a free", kernel: String::new(), stream: streams::HOST, node: None, device };
+        let entry = note(described, &stamp, Used::freeing(memory));
+        has_run(&entry, Used::default());
+    }
+}
+
 /// Somebody may use memory who is not seen.
 pub(crate) fn note_shared(range: Range<usize>) {
     if follows() {

@@ -3,6 +3,7 @@
 use super::report::{Json, Report, bytes};
 use super::shadow::Race;
 use super::side::Side;
+use super::streams::HOST;
 
 impl Race {
     fn sides(&self) -> [Side; 2] {
@@ -29,13 +30,13 @@ impl Race {
         };
         let advice = self.advice(&first, &second);
         let text = format!(
-            "race: {} in {} {} the same bytes, {} in {} {} them, and nothing orders the two\n    {place}\n    \
+            "race: {} {} {} the same bytes, {} {} {} them, and nothing orders the two\n    {place}\n    \
              first:  {first}\n    second: {second}\n    order:  {advice}",
             first.work(),
-            first.stream,
+            first.whose(),
             first.verb(),
             second.work(),
-            second.stream,
+            second.whose(),
             second.verb(),
         );
         let mut json = Json::new("races", places);
@@ -57,6 +58,13 @@ impl Race {
                  stream records and the other waits for",
                 piece(second),
                 piece(first),
+            );
+        }
+        if self.second.op.described.stream == HOST {
+            return format!(
+                "let the host wait for operation {} (cuStreamSynchronize) before it frees the memory: memory of a pool is freed at once; or \
+                 free it in the order of the streams (cuMemFreeAsync)",
+                first.operation
             );
         }
         format!(

@@ -2,6 +2,7 @@
 
 use super::access::{Kind, Op, Site};
 use super::json::quoted;
+use super::streams::HOST;
 use std::fmt::{self, Display, Write as _};
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ pub(super) struct Side {
     what: &'static str,
     kernel: String,
     pub(super) stream: Arc<str>,
+    /// Whether it is no stream's.
+    is_host: bool,
     pub(super) node: Option<u32>,
     device: usize,
     kind: Kind,
@@ -28,6 +31,7 @@ impl Side {
             what: described.what,
             kernel: described.kernel.clone(),
             stream: Arc::clone(&op.stream),
+            is_host: described.stream == HOST,
             node: described.node,
             device: described.device,
             kind,
@@ -52,6 +56,11 @@ impl Side {
         if self.kernel.is_empty() { self.what.to_owned() } else { format!("kernel {}", self.kernel) }
     }
 
+    /// Who has done it.
+    pub(super) fn whose(&self) -> String {
+        if self.is_host { "by the host".to_owned() } else { format!("in {}", self.stream) }
+    }
+
     pub(super) fn verb(&self) -> &'static str {
         self.kind.verb()
     }
@@ -64,7 +73,7 @@ impl Display for Side {
         if let Some(node) = self.node {
             write!(f, ", piece {node} of the graph")?;
         }
-        write!(f, ") in {}, device {}: {work} {verb}", self.stream, self.device)?;
+        write!(f, ") {}, device {}: {work} {verb}", self.whose(), self.device)?;
         let Some(site) = &self.site else { return Ok(()) };
         write!(f, " at line {} of the PTX ({}", site.line, site.instruction)?;
         if let Some(source) = &site.source {

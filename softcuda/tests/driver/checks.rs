@@ -3,7 +3,7 @@
 
 use crate::common::captures::{RELAXED, begin, graph_of};
 use crate::common::graphs::{graph, instantiate, launch};
-use crate::common::streams::{event, free_stream, pinned};
+use crate::common::streams::{Gate, event, free_stream, pinned, synchronize};
 use crate::common::{alone, at, text, with_context};
 use crate::races::{Program, planted_for};
 use std::ffi::c_char;
@@ -63,6 +63,24 @@ fn a_kernel_after_the_free() {
         if p.mended {
             free();
         }
+    });
+}
+
+#[test]
+fn a_kernel_whose_memory_the_host_frees_meanwhile() {
+    let words =
+        ["kernel set", "that was freed", "freed:  cuMemFree_v2, behind operation", "made by cuMemAllocAsync"];
+    planted_for("memory", "1", "a_kernel_whose_memory_the_host_frees_meanwhile", &words, |p| {
+        let ([stream, _], mut memory, kernel) = (p.streams(), 0u64, p.kernel(c"set"));
+        p.ok("cuMemAllocAsync", &[at(&mut memory), SIZE, stream]);
+        let gate = Gate::in_stream(&p.cu, stream);
+        p.launch(kernel, stream, &[memory]);
+        if p.mended {
+            gate.open();
+            assert_eq!(synchronize(&p.cu, stream), 0);
+        }
+        p.ok("cuMemFree_v2", &[memory]);
+        gate.open();
     });
 }
 

@@ -1,12 +1,16 @@
 //! Memory in a stream's order, and pools: every expectation was measured on driver 580, but for the lines that say
 //! otherwise.
 
+use crate::common::graphs::function;
 use crate::common::streams::{
     Gate, ILLEGAL_ADDRESS, INVALID_HANDLE, NOT_READY, event, free_stream, query, record, synchronize,
 };
 use crate::common::{
-    INVALID_VALUE, Library, NOT_SUPPORTED, OUT_OF_MEMORY, alone, at, everywhere, with_context,
+    INVALID_VALUE, Library, NOT_SUPPORTED, OUT_OF_MEMORY, alone, at, everywhere, first, with_context,
 };
+use crate::races::Program;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 const REUSE_FOLLOW_EVENTS: u64 = 1;
 const REUSE_OPPORTUNISTIC: u64 = 2;
@@ -150,6 +154,115 @@ fn work_after_the_free_is_a_sticky_error() {
         assert_eq!(cu.call("cuCtxSynchronize", &[]), ILLEGAL_ADDRESS);
     });
     assert!(said.is_empty() || said.contains("illegal address: a fill on stream"), "{said}");
+}
+
+/// A driver's default pool, another one of a device, of the host, and of managed memory.
+const KINDS: [Option<Props>; 4] =
+    [None, Some(DEVICE_POOL), Some(HOST_POOL), Some(Props { kind: 2, location: 0, ..DEVICE_POOL })];
+
+/// Memory of a pool, which device 0 may use.
+fn allocate_from(cu: &Library, kind: Option<Props>, size: u64, stream: u64) -> u64 {
+    let Some(props) = kind else { return allocate(cu, size, stream) };
+    let (mut p, pool) = (0u64, pool(cu, props));
+    if props.kind == 1 && props.location != 1 {
+        assert_eq!(cu.call("cuMemPoolSetAccess", &[pool, at(&mut [1, 0, 3]), 1]), 0);
+    }
+    assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), size, pool, stream]), 0);
+    p
+}
+
+/// `cuMemFree` of a pool's memory waits for nothing (measured): work that comes to it later finds what is freed.
+#[test]
+fn a_free_at_once_does_not_wait() {
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let number = number.to_string();
+        for is_used in ["0", "1"] {
+            let variables = [("TEST_KIND", &*number), ("TEST_USED", is_used)];
+            let said = alone("a_free_at_once_does_not_wait", &variables, || {
+                let cu = with_context();
+                let (s, mut plain) = (free_stream(&cu), 0u64);
+                assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), 64]), 0);
+                let p = allocate_from(&cu, kind, 64, s);
+                assert_eq!(synchronize(&cu, s), 0);
+                let gate = Gate::in_stream(&cu, s);
+                let used = if is_used == "1" { p } else { plain };
+                assert_eq!(cu.call("cuMemsetD8Async", &[used, 7, 64, s]), 0);
+                assert_eq!(cu.call("cuMemFree_v2", &[p]), 0);
+                assert_eq!(cu.call("cuMemFree_v2", &[p]), INVALID_VALUE, "it is gone");
+                assert_eq!(query(&cu, s), NOT_READY, "not waited for");
+                gate.open();
+                assert_eq!(synchronize(&cu, s), if is_used == "1" { ILLEGAL_ADDRESS } else { 0 });
+            });
+            let is_said = said.contains("illegal address: a fill on stream");
+            assert!(said.is_empty() || is_said == (is_used == "1"), "{said}");
+        }
+    }
+}
+
+/// Nor for the allocation, which may be ahead: the memory goes all the same.
+#[test]
+fn a_free_at_once_before_the_allocation_has_its_turn() {
+    alone("a_free_at_once_before_the_allocation_has_its_turn", &[], || {
+        let (cu, mut other) = (with_context(), 0u64);
+        let (s, pool) = (free_stream(&cu), default_pool(&cu));
+        let gate = Gate::in_stream(&cu, s);
+        let p = allocate(&cu, 64, s);
+        assert_eq!((cu.call("cuMemFree_v2", &[p]), query(&cu, s)), (0, NOT_READY));
+        assert_eq!((number(&cu, pool, USED), number(&cu, pool, RESERVED)), (0, 0));
+        gate.open();
+        assert_eq!(synchronize(&cu, s), 0);
+        assert_eq!(cu.call("cuMemsetD8Async", &[p, 7, 64, s]), INVALID_VALUE);
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut other), 64]), 0);
+    });
+}
+
+/// A kernel that has found the host's pages goes on with them, whoever frees them: nothing is unmapped under it.
+#[test]
+fn pages_of_the_host_stay_for_kernels_that_use_them() {
+    const UNTIL: &std::ffi::CStr = c"
+.version 7.4
+.target sm_80
+.address_size 64
+.visible .entry until(.param .u64 place, .param .u64 flag)
+{
+    .reg .u32 %t;
+    .reg .u64 %a, %f;
+    .reg .pred %p;
+    ld.param.u64 %a, [place];
+    ld.param.u64 %f, [flag];
+LOOP:
+    st.volatile.global.u32 [%a], 1;
+    ld.volatile.global.u32 %t, [%f];
+    setp.eq.u32 %p, %t, 0;
+    @%p bra LOOP;
+    ret;
+}
+";
+    for (number, kind) in KINDS.into_iter().enumerate().skip(2) {
+        let number = number.to_string();
+        let variables = [("TEST_KIND", &*number), ("SOFTCUDA_SCHEDULE", "eager")];
+        alone("pages_of_the_host_stay_for_kernels_that_use_them", &variables, || {
+            let program = Program { cu: with_context(), mended: false };
+            let (cu, until) = (&program.cu, function(&program.cu, UNTIL, c"until"));
+            let (s, flag) = (free_stream(cu), crate::common::streams::pinned(cu, 64));
+            let p = allocate_from(cu, kind, 1 << 20, s);
+            assert_eq!(synchronize(cu, s), 0);
+            let word = p as *const AtomicU32;
+            let mut arguments = [p, flag.as_ptr() as u64];
+            let parameters = arguments.each_mut().map(at);
+            program.call_launch(&[until, 1, 1, 1, 1, 1, 1, 0, s, first(&parameters)]);
+            // SAFETY: memory that the host may use; the kernel has written it when this ends.
+            while unsafe { &*word }.load(Ordering::Acquire) == 0 {
+                std::thread::yield_now();
+            }
+            assert_eq!(cu.call("cuMemFree_v2", &[p]), 0);
+            std::thread::sleep(Duration::from_millis(20));
+            // SAFETY: its first byte, which the kernel reads.
+            unsafe { flag.as_mut_ptr().write_volatile(1) };
+            // As the kernel looks its memory up anew, or not.
+            assert!([0, ILLEGAL_ADDRESS].contains(&synchronize(cu, s)));
+        });
+    }
 }
 
 /// An event between the streams makes it right.

@@ -379,6 +379,31 @@ fn a_free_that_does_not_wait_for_the_last_use() {
     });
 }
 
+/// `cuMemFree` waits for work that uses plain memory, and does not for memory of a pool.
+#[test]
+fn a_free_by_the_host_of_a_pools_memory() {
+    let words = [
+        "kernel set in stream",
+        "writes the same bytes, a free by the host frees them",
+        "(cuMemFree_v2) by the host, device 0: a free frees",
+        "offset 0 of the 1024 bytes of device memory at",
+        "let the host wait for operation 2 (cuStreamSynchronize)",
+    ];
+    planted("a_free_by_the_host_of_a_pools_memory", &words, |p| {
+        let ([stream, _], mut memory, plain) = (p.streams(), 0u64, p.allocate(SIZE));
+        p.ok("cuMemAllocAsync", &[at(&mut memory), SIZE, stream]);
+        p.launch(p.kernel(c"set"), stream, &[memory]);
+        if p.mended {
+            assert_eq!(synchronize(&p.cu, stream), 0);
+        }
+        p.ok("cuMemFree_v2", &[memory]);
+        if p.mended {
+            p.launch(p.kernel(c"set"), stream, &[plain]);
+            p.ok("cuMemFree_v2", &[plain]);
+        }
+    });
+}
+
 #[test]
 fn two_nodes_of_a_graph() {
     let words = ["cuGraphLaunch", "piece 1 of the graph", "cuGraphAddDependencies", "kernel get"];

@@ -68,6 +68,13 @@ impl Order {
         self.stamp(chain, clock)
     }
 
+    /// What the host does itself: after all that it has waited for, and before all that is submitted from now on.
+    pub(super) fn of_host(&mut self) -> Stamp {
+        let stamp = self.aside(std::iter::empty(), &[]);
+        self.host_waited(&stamp);
+        stamp
+    }
+
     fn before<'s>(&self, after: impl Iterator<Item = &'s Arc<Stamp>>, awaits: &[u64]) -> Clock {
         let mut clock = Clock::clone(&self.host);
         // Of what the host has waited for, it knows more than the piece did.

@@ -9,6 +9,7 @@ use crate::abi::pointer::Out;
 use crate::abi::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2, CUresult,
 };
+use crate::check;
 use crate::driver::capture;
 use crate::driver::context::Activation;
 use crate::driver::context::current::{current, top};
@@ -51,7 +52,8 @@ fn add(owner: Arc<Activation>, size: usize, kind: fn(Range) -> Kind) -> Result<A
     Ok(allocation)
 }
 
-/// Frees what starts at the address when all work of its context is finished, as the measured driver does.
+/// Frees what starts at the address when all work of its context is finished, as the measured driver does; memory of a pool at once, for which
+/// it does not wait (measured): work that uses it later uses what is freed.
 pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
     let found = table::find(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     // Memory of a pool outlives the context that it was allocated in (measured).
@@ -59,13 +61,15 @@ pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
     capture::check_unsafe()?;
     let allocation = table::remove(address, wanted).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let owner = &allocation.owner;
+    if let Kind::Pooled(pooled) = &allocation.kind {
+        check::note_freed(owner.device().ordinal(), || allocation.checked());
+        allocation.set_freed();
+        pooled.release_at_once();
+        return owner.fault();
+    }
     let waited = owner.wait_for_work();
     allocation.set_freed();
     waited?;
-    if let Kind::Pooled(pooled) = &allocation.kind {
-        pooled.release(None);
-        pool::trim_of(owner);
-    }
     owner.fault()
 }
 

@@ -13,6 +13,7 @@ use crate::driver::space::host_pages::HostPages;
 use crate::driver::space::window::{self, Range};
 use crate::instruments::live;
 use crate::instruments::settings::{concurrent_managed, version};
+use std::sync::Arc;
 
 /// The versions that brought pools of a NUMA node, and those of the host and of managed memory.
 const NODES_SINCE: u32 = 12020;
@@ -35,7 +36,7 @@ pub(crate) enum Home {
 /// Memory of a pool.
 pub(super) enum Store {
     Device(Range),
-    Host(HostPages),
+    Host(Arc<HostPages>),
     /// Of a pool that other processes can import, or that another one has made.
     Shared(SharedStore),
 }
@@ -114,7 +115,7 @@ impl Home {
     pub(super) fn take(self, size: usize) -> Option<Store> {
         match self.device() {
             Some(device) => Range::take(size, device.ordinal()).map(Store::Device),
-            None => HostPages::map(size.checked_next_multiple_of(PAGE)?).map(Store::Host),
+            None => HostPages::map(size.checked_next_multiple_of(PAGE)?).map(Arc::new).map(Store::Host),
         }
     }
 }
@@ -130,6 +131,15 @@ impl Store {
             Self::Device(range) => range.size(),
             Self::Host(pages) => pages.size,
             Self::Shared(store) => store.size(),
+        }
+    }
+
+    /// Its pages, if they are the host's.
+    pub(super) fn pages(&self) -> Option<Arc<HostPages>> {
+        match self {
+            Self::Device(_) => None,
+            Self::Host(pages) => Some(Arc::clone(pages)),
+            Self::Shared(store) => store.pages(),
         }
     }
 

@@ -19,6 +19,7 @@ use crate::driver::handle::{Object, Table};
 use crate::driver::memory::meter::Meter;
 use crate::driver::sharing::{Entry, Handle};
 use crate::driver::signal::Listener;
+use crate::driver::space::host_pages::HostPages;
 use crate::executor::{self, Queue, Task};
 use crate::instruments::live;
 use access::Peers;
@@ -70,7 +71,7 @@ pub(super) struct Content {
 /// Memory that was freed.
 struct Block {
     store: Store,
-    /// The free, whose place in the order of work may be ahead; `None` if somebody has waited for it.
+    /// The free, whose place in the order of work may be ahead; `None` if somebody has waited for it, or it has no place there.
     freed: Option<Arc<Task>>,
     /// The first wait for it in each queue that was made to wait: what comes after that in the queue tells of the free, too.
     waits: Vec<Arc<Task>>,
@@ -81,6 +82,9 @@ pub(crate) struct Pooled {
     pool: Arc<Pool>,
     size: usize,
     store: Mutex<Option<Store>>,
+    /// Pages of the host stay mapped for work that uses them, whoever has given them back.
+    #[allow(dead_code)] // held for its drop
+    pages: Option<Arc<HostPages>>,
 }
 
 impl Object for Pool {
@@ -139,8 +143,7 @@ impl Pool {
             None => (self.reserve(&mut content, size)?, None),
         };
         content.used.add(size);
-        let store = Mutex::new(Some(store));
-        Some((Pooled { pool: Arc::clone(self), size, store }, follows))
+        Some((Pooled::new(Arc::clone(self), size, store), follows))
     }
 
     /// New memory from where it comes from.
@@ -207,7 +210,7 @@ impl Pool {
         let mut content = self.content.lock();
         content.reserved.add(store.size());
         content.used.add(size);
-        Pooled { pool: Arc::clone(self), size, store: Mutex::new(Some(Store::Shared(store))) }
+        Pooled::new(Arc::clone(self), size, Store::Shared(store))
     }
 
     fn give(&self, size: usize, store: Store, freed: Option<Arc<Task>>) {
@@ -300,6 +303,11 @@ impl Block {
 }
 
 impl Pooled {
+    fn new(pool: Arc<Pool>, size: usize, store: Store) -> Self {
+        let pages = store.pages();
+        Self { pool, size, store: Mutex::new(Some(store)), pages }
+    }
+
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
@@ -328,6 +336,14 @@ impl Pooled {
         if let Some(store) = self.store.lock().take() {
             self.pool.give(self.size, store, freed);
         }
+    }
+
+    /// The same without a place in the order of work: anybody can have it now, and what is above the pool's threshold goes where it comes from.
+    pub(crate) fn release_at_once(&self) {
+        self.release(None);
+        let mut content = self.pool.content.lock();
+        let threshold = content.threshold;
+        content.release_settled(threshold);
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Sharing {
 /// Where memory of such a pool is in this process.
 enum Place {
     Device(SharedRange),
-    Host(HostPages),
+    Host(Arc<HostPages>),
 }
 
 /// Memory of such a pool; dropping it gives it back, or, if another process gave it out, unmaps it.
@@ -124,7 +124,7 @@ impl Sharing {
             Some(device) if is_new => Place::Device(SharedRange::take(file, offset, size, device.ordinal())?),
             Some(_) => Place::Device(SharedRange::reserve(file, offset, size)?),
             None => {
-                let pages = HostPages::map(size)?;
+                let pages = Arc::new(HostPages::map(size)?);
                 // SAFETY: a new mapping of the driver's.
                 unsafe { file.map_over(pages.address, offset, size) }.then_some(Place::Host(pages))?
             }
@@ -158,6 +158,14 @@ impl SharedStore {
     /// Bytes, in whole pages.
     pub(super) fn size(&self) -> usize {
         self.size
+    }
+
+    /// Its pages, if they are the host's.
+    pub(super) fn pages(&self) -> Option<Arc<HostPages>> {
+        match &self.place {
+            Place::Device(_) => None,
+            Place::Host(pages) => Some(Arc::clone(pages)),
+        }
     }
 
     pub(super) fn address(&self) -> usize {
