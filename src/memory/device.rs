@@ -87,10 +87,12 @@ impl DeviceMemory {
         Ok(Self { pointer, bytes, order: Order::of_stream(stream, Origin::Pool) })
     }
 
-    /// Takes over memory that was allocated elsewhere: it will be freed with `cuMemFree`.
+    /// Takes over memory that was allocated elsewhere: it will be freed with `cuMemFree`, which does not wait for work that uses memory of
+    /// a pool: take that over with [`from_pointer_on`](Self::from_pointer_on).
     ///
     /// # Safety
-    /// `pointer` is the start of an allocation that the driver can free in `context`, and nobody else frees it.
+    /// `pointer` is the start of an allocation that the driver can free in `context`, and nobody else frees it. If it is memory of a pool,
+    /// what uses it is done when this frees it.
     #[must_use]
     pub unsafe fn from_pointer(context: &Context, pointer: DevicePointer, bytes: usize) -> Self {
         Self { pointer, bytes, order: Order::None(context.clone()) }
@@ -216,10 +218,10 @@ impl Order {
             return unsafe { self.free_stranded(pointer, block) };
         }
         let freed = match self {
-            // What was allocated outside of a graph is not freed in one; the driver waits for what uses it.
+            // What was allocated outside of a graph is not freed in one.
             // SAFETY: as the caller vouches.
             Self::Stream(stream, ..) if stream.is_capturing().unwrap_or(false) => unsafe {
-                context.free_block(pointer, block)
+                context.free_beside_capture(pointer, block)
             },
             // SAFETY: as the caller vouches.
             Self::Stream(stream, thread, _) if thread.is_none_or(is_this) => unsafe {
@@ -283,6 +285,19 @@ impl Context {
         // SAFETY: as the caller vouches.
         let freed = unsafe { self.free_block(pointer, &block) };
         self.forgiven(freed).map_err(|failure| explain_free(failure, self.driver(), pointer))
+    }
+
+    /// Frees memory once the work of the context is done, where waiting for the context would end a capture. The driver waits for that work
+    /// when it frees plain memory, but not when it frees a pool's: so some plain memory is freed first.
+    ///
+    /// # Safety
+    /// As for [`DeviceMemory::from_pointer`].
+    #[cold]
+    unsafe fn free_beside_capture(&self, pointer: DevicePointer, block: &Block) -> Result<(), Error> {
+        let waited = RawMemory::allocate(self.live(self)?, 1).and_then(RawMemory::free);
+        waited.map_err(|error| self.failed(error, block))?;
+        // SAFETY: as the caller vouches.
+        unsafe { self.free_block(pointer, block) }
     }
 
     /// # Safety

@@ -95,6 +95,29 @@ fn other_memory_stays_outside() {
     assert_eq!(scene.read(&number), 1);
 }
 
+/// The driver does not wait for what uses memory of a pool when it is freed outside of any stream: that is waited for.
+#[test]
+fn memory_is_freed_beside_a_capture_when_what_uses_it_is_done() {
+    let scene = Scene::new();
+    let memory = DeviceMemory::allocate_on(&scene.stream, 64).expect("memory");
+    let (open, opened) = std::sync::mpsc::channel();
+    let is_open = std::sync::Mutex::new(opened);
+    let gate = move || is_open.lock().expect("one at a time").recv().expect("it is opened");
+    scene.stream.launch_host_function(gate).expect("a gate");
+    enqueue(&scene.stream, Memset::new(memory.at(0), Value::U32(3), 16));
+    let builder = cushim::graph::Builder::create_on(&scene.stream, &Default::default()).expect("a builder");
+    builder.begin().expect("it begins");
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            open.send(()).expect("the gate waits");
+        });
+        memory.free().expect("it is freed outside");
+    });
+    drop(builder.end().expect("the capture is valid"));
+    scene.stream.synchronize().expect("the memory was there");
+}
+
 /// Three pieces, of which the last takes the place of the first.
 fn use_pieces(scene: &Scene, arena: &Resource, out: &Buffer) -> (cushim::graph::Graph, [u64; 3]) {
     let (builder, stream) = begun(scene);

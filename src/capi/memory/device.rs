@@ -36,6 +36,9 @@ pub unsafe extern "C" fn cushim_context_allocate(
 
 /// Frees device memory, as `cuMemFree` does. Does nothing if the memory was already freed with its context (a reset).
 ///
+/// The driver frees memory of a pool (`cushim_stream_allocate`, `cuMemAllocAsync`) at once, also while work uses it, which
+/// then fails with `CUDA_ERROR_ILLEGAL_ADDRESS` (700): free it with `cushim_stream_free`.
+///
 /// @param[in] context The context.
 /// @param[in, freed] pointer A pointer from `cushim_context_allocate` or `cuMemAlloc`; 0 does nothing.
 /// @errors `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if the context was reset and the memory is another's that is still
@@ -44,7 +47,8 @@ pub unsafe extern "C" fn cushim_context_allocate(
 /// @sync context
 ///
 /// # Safety
-/// `pointer` is 0 or the start of an allocation, which nobody uses or frees any more.
+/// `pointer` is 0 or the start of an allocation, which nobody uses or frees any more; of memory that no pool gave, work that
+/// was submitted before may still use it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_free(context: cushim_context, pointer: u64) -> cushim_status {
     call(|| {
