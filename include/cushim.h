@@ -3612,8 +3612,8 @@ cushim_status cushim_context_allocate(cushim_context context, size_t bytes, uint
 /*
  * Frees device memory, as `cuMemFree` does. Does nothing if the memory was already freed with its context (a reset).
  *
- * The driver frees memory of a pool (`cushim_stream_allocate`, `cuMemAllocAsync`) at once, also while work uses it, which
- * then fails with `CUDA_ERROR_ILLEGAL_ADDRESS` (700): free it with `cushim_stream_free`.
+ * The driver frees memory of a pool (`cushim_stream_allocate`, `cuMemAllocAsync`) at once, also while work uses it,
+ * which then fails with `CUDA_ERROR_ILLEGAL_ADDRESS` (700): free it with `cushim_stream_free`.
  *
  * @param[in] context The context.
  * @param[in, freed] pointer A pointer from `cushim_context_allocate` or `cuMemAlloc`; 0 does nothing.
@@ -3622,8 +3622,7 @@ cushim_status cushim_context_allocate(cushim_context context, size_t bytes, uint
  * @driver any
  * @sync context
  */
-cushim_status cushim_context_free(cushim_context context,
-                                  uint64_t pointer);
+cushim_status cushim_context_free(cushim_context context, uint64_t pointer);
 
 /*
  * Allocates device memory in stream order, from the current pool of the stream's device. Its contents are undefined.

@@ -202,6 +202,16 @@ static void reset_device_resources(void) {
   }
 }
 
+/* A context may have no handle any more, and its streams some. What frees a pool's memory outside of its stream waits for nothing. */
+static void synchronize_streams(void) {
+  int i;
+  for (i = 0; i < object_count; i++) {
+    const int token = objects[i].kind == FUZZ_stream ? living_token_of(i) : NOTHING;
+    if (token == NOTHING || is_lost(i)) continue;
+    must(cushim_stream_synchronize((cushim_stream)(uintptr_t)tokens[token].value), "cushim_stream_synchronize");
+  }
+}
+
 /* At the end of an episode nothing lives. A reset may have made the root's context another one than it was. */
 static void end(void) {
   cushim_context context;
@@ -223,6 +233,7 @@ static void end(void) {
     must(cushim_context_synchronize((cushim_context)(uintptr_t)tokens[token].value), "cushim_context_synchronize");
   }
   must(cushim_context_synchronize(root_context), "cushim_context_synchronize");
+  synchronize_streams();
   while (memory_count > 0) free_memory(&memories[--memory_count]);
   reset_device_resources();
   while (tensor_count > 0) delete_given_out(0);

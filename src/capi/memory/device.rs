@@ -36,8 +36,8 @@ pub unsafe extern "C" fn cushim_context_allocate(
 
 /// Frees device memory, as `cuMemFree` does. Does nothing if the memory was already freed with its context (a reset).
 ///
-/// The driver frees memory of a pool (`cushim_stream_allocate`, `cuMemAllocAsync`) at once, also while work uses it, which
-/// then fails with `CUDA_ERROR_ILLEGAL_ADDRESS` (700): free it with `cushim_stream_free`.
+/// The driver frees memory of a pool (`cushim_stream_allocate`, `cuMemAllocAsync`) at once, also while work uses it,
+/// which then fails with `CUDA_ERROR_ILLEGAL_ADDRESS` (700): free it with `cushim_stream_free`.
 ///
 /// @param[in] context The context.
 /// @param[in, freed] pointer A pointer from `cushim_context_allocate` or `cuMemAlloc`; 0 does nothing.
