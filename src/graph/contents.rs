@@ -1,7 +1,7 @@
 //! What nodes do, and what is kept for that, page by page.
 
-use super::ids::{GraphId, NodeId};
-use super::page::{PLACES, Page};
+use super::ids::{GraphId, NodeId, PLACES};
+use super::page::Page;
 use super::record::{Loose, Record};
 use crate::context::Context;
 use crate::driver::CallError;

@@ -1,5 +1,8 @@
 //! By what the parts of a definition are named in it.
 
+/// How many nodes share a page.
+pub(super) const PLACES: usize = 32;
+
 /// A graph: the root, a child graph, or a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct GraphId(pub(super) u32);

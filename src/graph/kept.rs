@@ -1,6 +1,6 @@
 //! Which operands of a page its nodes keep, and what for.
 
-use super::page::PLACES;
+use super::ids::PLACES;
 use crate::op::node::For;
 use smallvec::SmallVec;
 

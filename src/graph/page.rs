@@ -3,15 +3,13 @@
 //! What a node keeps is listed by the numbers that operands have in its page, which counts how often each is listed. So the neighbours that run one kernel
 //! on one buffer keep both once, and a page is copied, or let go of, at the cost of its operands and not of its records.
 
+use super::ids::PLACES;
 use super::kept::{Kept, KeptLists};
 use super::record::{Loose, Record};
 use crate::context::Context;
 use crate::op::attachment::{Attachment, let_go_of};
 use crate::op::node::{For, Hold, Holds};
 use std::sync::Arc;
-
-/// How many nodes share a page.
-pub(super) const PLACES: usize = 32;
 
 pub(super) struct Page {
     records: [Option<Record>; PLACES],
